@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks._measure import adult_folder, adult_table, cpu, one_pass
 from benchmarks.loss import average_loss
-from reissue.algorithms import Job, find
 from reissue.data.table import Table
+from reissue.methods import Job, find
 from reissue.release.release import Draft
 from reissue.requirements import parse
 from reissue.synth import bench_schema, bench_table

@@ -22,8 +22,8 @@ import polars as pl
 
 from benchmarks._measure import cpu, group_all, peak
 from reissue import synth
-from reissue.algorithms import Job, find
 from reissue.data.table import Table
+from reissue.methods import Job, find
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series

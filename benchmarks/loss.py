@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks._measure import adult_folder, adult_table, cpu
-from reissue.algorithms import Job, find
 from reissue.data.table import Table
+from reissue.methods import Job, find
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import parse

@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
-from reissue.algorithms import find
 from reissue.counting.digests import RowDigest
 from reissue.data.identifiers import identifier_texts
 from reissue.files.places import beside_folder
 from reissue.ledger.marks import identifier_order
+from reissue.methods import find
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack

@@ -17,7 +17,7 @@ import polars as pl
 
 import reissue as ri
 from benchmarks._measure import cpu
-from reissue.algorithms.invariance import regroup
+from reissue.methods.invariance import regroup
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.synth import Population, schema, updates

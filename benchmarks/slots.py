@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks._waves import SOURCES, Waves
 from benchmarks.cohorts import LIMIT, POLICY, READERS, Cost, exposed, published
-from reissue.kernels.labels import matched
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
+from reissue.solver.labels import matched
 from reissue.utility import transitions
 
 SETTINGS: tuple[dict[str, Any], ...] = (

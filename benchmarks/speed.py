@@ -18,8 +18,8 @@ import polars as pl
 
 from benchmarks._measure import Seconds, one_pass, peak, timed
 from benchmarks.loss import average_loss
-from reissue.algorithms import Job, find
 from reissue.data.table import Table
+from reissue.methods import Job, find
 from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Schema

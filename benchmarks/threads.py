@@ -17,9 +17,9 @@ from statistics import median
 import numpy as np
 
 from benchmarks._waves import large_hospital
-from reissue.algorithms import Job, find
 from reissue.counting.threads import ENVIRONMENT
 from reissue.data.table import Table
+from reissue.methods import Job, find
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.requirements import parse

@@ -5,8 +5,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS, EXIT_CODES, load
+from reissue.methods import registered
 from reissue.publishing.anonymize import DEFAULT_METHOD
 
 TARGET = Path(__file__).parent / "reference" / "cli.md"

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import NarrowCodes
-from reissue.algorithms import Job, find
-from reissue.algorithms.local_search import exchanges, quotas
-from reissue.algorithms.local_search.divisions import Division, Losses
-from reissue.algorithms.partition.tried import CompiledGroups, TriedGroups
 from reissue.compiled.wanted import ENVIRONMENT, _installed, wanted
 from reissue.counting.segments import ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
+from reissue.methods import Job, find
+from reissue.methods.local_search import exchanges, quotas
+from reissue.methods.local_search.divisions import Division, Losses
+from reissue.methods.partition.tried import CompiledGroups, TriedGroups
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.synth import bench_schema, bench_table

@@ -8,8 +8,8 @@ import pytest
 
 import reissue
 from reissue import synth
-from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
+from reissue.methods import registered
 from tests.pages import ROOT, blocks, script, shell, words
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue import synth
-from reissue.algorithms import registered
 from reissue.attacks import Series
+from reissue.methods import registered
 from reissue.proposing.guess import ColumnHints, guess
 from reissue.published import read_published
 from reissue.schema import Role, Schema

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms.correspondence.pools import Pool
 from reissue.counting.histogram import Histogram, common, counted
 from reissue.counting.keys import stable_order
 from reissue.counting.segments import equal_keys, pieces, ranges
+from reissue.papers.correspondence.pools import Pool
 
 
 def histograms(rng: np.random.Generator, groups: int, values: int, filled: int) -> Histogram:

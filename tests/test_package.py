@@ -85,7 +85,7 @@ def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
     others = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
     allowed = {"reissue", "typer", "rich", "markdown_it", "mdurl", "pygments", "annotated_doc", "shellingham"}
     assert {name for name in others if not name.startswith("_")} <= allowed
-    assert "reissue.algorithms.partition.mondrian" not in loaded
+    assert "reissue.methods.partition.mondrian" not in loaded
 
 
 def test_a_commands_help_loads_no_other_command() -> None:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from reissue import algorithms, attacks, requirements
-from reissue.algorithms.registry import BUILT_IN
+from reissue import attacks, methods, requirements
+from reissue.methods.registry import BUILT_IN
 from reissue.proposing.policy_questions import QUESTIONS, propose_policy
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_methods_name_attacks_and_requirements_that_are_there(name: str) -> None:
-    method = algorithms.find(name)
+    method = methods.find(name)
     assert set(method.remedies) <= set(attacks.registered())
     assert not method.m_requirement or method.m_requirement in requirements.registered()
     if method.suggestion is not None:
@@ -31,7 +31,7 @@ def test_some_method_suits_every_answer(answer: int) -> None:
 
 
 def test_a_method_is_looked_up_without_trouble() -> None:
-    assert algorithms.registry.known("mask") is algorithms.find("mask")
+    assert algorithms.registry.known("mask") is methods.find("mask")
     assert algorithms.registry.known("somebody's own") is None
     assert algorithms.registry.known(len) is None
 

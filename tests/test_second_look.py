@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given as draws
 from hypothesis import strategies as st
 
-from reissue.attacks.correspondence.state import KeptReleases
-from reissue.attacks.equivalence.exact import any_attack, cheapest
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.updates.attack import risks
 from reissue.errors import InternalError
-from reissue.kernels.chains.history import ChainHistory, add_release
-from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.ledger import Ledger
+from reissue.papers.coalition.contributions import Contributions, private
+from reissue.papers.correspondence.history import ChainHistory, add_release
+from reissue.papers.correspondence.state import KeptReleases
+from reissue.papers.equivalence.exact import any_attack, cheapest
+from reissue.papers.updates.attack import risks
 from reissue.people.histories import histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import membership

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.algorithms.lattice.lattice import Ladder
-from reissue.algorithms.registry import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.people import PeopleCounts, value_sets
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
+from reissue.methods.lattice.lattice import Ladder
+from reissue.methods.registry import registered as methods
 from reissue.proposing.propose import as_toml, propose
 from reissue.requirements import parse, registered
 from reissue.schema import Role, Schema

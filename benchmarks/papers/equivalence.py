@@ -19,10 +19,10 @@ import polars as pl
 from benchmarks._measure import cpu
 from benchmarks.papers.figure import Claim, Curves, Figure, Paper, Row, rises
 from reissue._arrays import Floats, Ints
-from reissue.algorithms.invariance.register import RegisterState
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.state import NumberedCrowd, arrive, with_arrival
 from reissue.data.table import Table
+from reissue.methods.invariance.register import RegisterState
+from reissue.papers.equivalence.state import NumberedCrowd, arrive, with_arrival
 from reissue.people.membership import Arrivals, membership
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize

@@ -15,8 +15,8 @@ import polars as pl
 
 from benchmarks._measure import cpu
 from benchmarks.papers.figure import Claim, Curves, Figure, Paper, Row, falls, rises, span
-from reissue.attacks.minimality.attack import credibility, link_release
 from reissue.data.table import Table
+from reissue.papers.minimality.attack import credibility, link_release
 from reissue.publishing.anonymize import anonymize
 from reissue.release.release import Release
 from reissue.requirements import AlphaK, KAnonymity, SimpleLDiversity

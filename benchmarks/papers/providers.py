@@ -18,10 +18,10 @@ from benchmarks._measure import adult_schema, cpu
 from benchmarks.papers.figure import Claim, Curves, Figure, Paper, Row, rises, span
 from reissue._arrays import Ints
 from reissue.data.table import Table
-from reissue.kernels.coalitions.contributions import Contributions
-from reissue.kernels.coalitions.exact import worst_coalition
-from reissue.kernels.coalitions.group import Group, Oracle
-from reissue.kernels.coalitions.search import STRATEGIES, powers
+from reissue.papers.coalition.contributions import Contributions
+from reissue.papers.coalition.exact import worst_coalition
+from reissue.papers.coalition.group import Group, Oracle
+from reissue.papers.coalition.search import STRATEGIES, powers
 from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Role

@@ -97,7 +97,7 @@ class Policy:
     @classmethod
     def of(cls, schema: Schema) -> "Policy":
         """Read and check the `[policy]` section of a schema."""
-        from reissue.algorithms import find
+        from reissue.methods import find
 
         section = _renamed(schema.policy)
         for key in section:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from reissue.attacks.minimality.binomials import AlikeClasses
+from reissue.papers.minimality.binomials import AlikeClasses
 
 __all__ = ["Exact", "exact"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from reissue.counting.histogram import starts_of
-from reissue.kernels.chains.chains import Targets
+from reissue.papers.correspondence.chains import Targets
 from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy

@@ -8,7 +8,8 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks import CannotRunError, Knowledge, Series
-from reissue.attacks.equivalence.attack import (
+from reissue.attacks.findings import Finding
+from reissue.papers.equivalence.attack import (
     _CHANGING,
     _CONTRADICTING,
     _NOTHING_BELOW,
@@ -17,12 +18,11 @@ from reissue.attacks.equivalence.attack import (
     _limit,
     _promise,
 )
-from reissue.attacks.equivalence.components import solve
-from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.attacks.equivalence.fixed_values import contradicts_truth, no_values_fit
-from reissue.attacks.equivalence.groups import smaller
-from reissue.attacks.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
-from reissue.attacks.findings import Finding
+from reissue.papers.equivalence.components import solve
+from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
+from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
+from reissue.papers.equivalence.groups import smaller
+from reissue.papers.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
 from reissue.people.membership import Membership, arrivals, membership
 from tests.attacks.posteriors import posteriors
 

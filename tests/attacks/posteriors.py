@@ -1,7 +1,7 @@
 """The update attack's posteriors of a membership that a test made up."""
 
 from reissue._arrays import Floats
-from reissue.attacks.updates.attack import Posteriors, risks
+from reissue.papers.updates.attack import Posteriors, risks
 from reissue.people.histories import histories_of_members
 from reissue.people.membership import Membership
 from reissue.updates import UpdateModel

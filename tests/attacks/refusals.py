@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.attacks.mechanism.possible import Belief, Possible, weigh
-from reissue.attacks.mechanism.refusals import Refusal, refused
 from reissue.counting.keys import pack
 from reissue.data.table import Table
+from reissue.papers.mechanism.possible import Belief, Possible, weigh
+from reissue.papers.mechanism.refusals import Refusal, refused
 from reissue.requirements import Requirement
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from reissue.people.membership import named_membership
 from reissue.published.series import Series
 from reissue.schema import Schema
-from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_at_hand, assert_carries, random_groups
 from tests.effort import examples
+from tests.methods.streams import SCHEMA, publish, stream
 
 PLAIN = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 SEEDS = st.integers(0, 10**6)

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import Knowledge, Series
-from reissue.attacks.equivalence.attack import FOLD
-from reissue.attacks.equivalence.buckets import BucketPresence, Found, kinds_of, look
+from reissue.papers.equivalence.attack import FOLD
+from reissue.papers.equivalence.buckets import BucketPresence, Found, kinds_of, look
 from reissue.schema import Schema
-from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_carries
 from tests.effort import examples
+from tests.methods.streams import SCHEMA, publish, stream
 
 PLAIN = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 SEEDS = st.integers(0, 10**6)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find, run_attack
-from reissue.attacks.correspondence.state import FOLD, KeptReleases, readable
-from reissue.attacks.correspondence.whole import all_at_once
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
-from reissue.kernels.chains.history import ChainHistory, add_release
+from reissue.papers.correspondence.history import ChainHistory, add_release
+from reissue.papers.correspondence.state import FOLD, KeptReleases, readable
+from reissue.papers.correspondence.whole import all_at_once
 from reissue.publishing.anonymize import anonymize
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from reissue import anonymize, synth
 from reissue.attacks import Knowledge
-from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import Finding
+from reissue.papers.coalition.records import read_records
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from reissue import anonymize, synth
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.case import two_groups
-from reissue.attacks.equivalence.propagation import propagate
 from reissue.attacks.findings import Status
+from reissue.papers.equivalence.case import two_groups
+from reissue.papers.equivalence.propagation import propagate
 from reissue.people.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
-from tests.algorithms.streams import SCHEMA as STREAM
-from tests.algorithms.streams import publish, stream
 from tests.attacks.cases import sound
 from tests.attacks.test_equivalence import groups_of, random_series
 from tests.effort import examples
 from tests.hospital import SCHEMA, T1, T2, T3
+from tests.methods.streams import SCHEMA as STREAM
+from tests.methods.streams import publish, stream
 from tests.papers.test_invariance import series
 
 NAMES = ["Alice", "Chris", "Ellen", "Frank", "Greg", "Harry", "Jane"]

@@ -8,12 +8,12 @@ from hypothesis import given as draws
 from hypothesis import strategies as st
 
 from reissue._arrays import Ints
-from reissue.algorithms.providers.requirement import MPrivate
 from reissue.counting.cells import Counts, Domain
-from reissue.kernels.coalitions import values as values_module
-from reissue.kernels.coalitions.contributions import Contributions, answers, private
-from reissue.kernels.coalitions.exact import worst_coalition
-from reissue.kernels.coalitions.values import Holdings, values_stay
+from reissue.papers.coalition import values as values_module
+from reissue.papers.coalition.contributions import Contributions, answers, private
+from reissue.papers.coalition.exact import worst_coalition
+from reissue.papers.coalition.values import Holdings, values_stay
+from reissue.papers.providers.requirement import MPrivate
 from reissue.requirements import parse
 from reissue.requirements.diversity import entropy_at_least
 from tests.attacks import test_coalition_search as one

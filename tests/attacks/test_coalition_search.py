@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Domain
-from reissue.kernels.coalitions import exact
-from reissue.kernels.coalitions.exact import worst_coalition
-from reissue.kernels.coalitions.group import Group, Oracle
-from reissue.kernels.coalitions.search import STRATEGIES
+from reissue.papers.coalition import exact
+from reissue.papers.coalition.exact import worst_coalition
+from reissue.papers.coalition.group import Group, Oracle
+from reissue.papers.coalition.search import STRATEGIES
 from reissue.requirements import Requirement, _subsets, closeness, parse
 from reissue.taxonomy.codings import Coding, Hierarchy
 from tests.effort import examples

@@ -8,10 +8,10 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.errors import CannotRunError, InputError
 from reissue.ledger import Ledger
 from reissue.ledger.originals import find_originals
+from reissue.papers.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.publishing.attack import attack

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.attacks.coalition.records import read_records
-from reissue.attacks.coalition.views import may_be_told, view_of, view_of_release
 from reissue.errors import InputError
+from reissue.papers.coalition.records import read_records
+from reissue.papers.coalition.views import may_be_told, view_of, view_of_release
 from reissue.published import read_published
 from reissue.requirements import parse
 

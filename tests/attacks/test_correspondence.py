@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from reissue.attacks import CannotRunError, Knowledge
-from reissue.attacks.correspondence import exact as exact_module
-from reissue.attacks.correspondence.attack import crack_sizes
-from reissue.attacks.correspondence.exact import solve
 from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import segments as segments_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
-from reissue.kernels.chains import chains as chains_module
-from reissue.kernels.chains import history as history_module
-from reissue.kernels.chains.chains import targets
+from reissue.papers.correspondence import chains as chains_module
+from reissue.papers.correspondence import exact as exact_module
+from reissue.papers.correspondence import history as history_module
+from reissue.papers.correspondence.attack import crack_sizes
+from reissue.papers.correspondence.chains import targets
+from reissue.papers.correspondence.exact import solve
 from reissue.published.groups import read_counts
 from reissue.published.recodings import varying
 from reissue.publishing.anonymize import anonymize

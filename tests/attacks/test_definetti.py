@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge
-from reissue.attacks.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.data.table import Table
+from reissue.papers.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema

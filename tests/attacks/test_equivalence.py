@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.components import Component, _by_weights, worlds
-from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.attacks.equivalence.fixed_values import no_values_fit
-from reissue.attacks.equivalence.groups import ValueGroups
-from reissue.attacks.equivalence.propagation import propagate
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram
 from reissue.errors import InputError, SchemaError
+from reissue.papers.equivalence.components import Component, _by_weights, worlds
+from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
+from reissue.papers.equivalence.fixed_values import no_values_fit
+from reissue.papers.equivalence.groups import ValueGroups
+from reissue.papers.equivalence.propagation import propagate
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
-from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.equivalence_twin import domino
 from tests.effort import examples
 from tests.hospital import SCHEMA as HOSPITAL
 from tests.hospital import T1, T2, T3
+from tests.methods.streams import SCHEMA, publish, stream
 
 # --- the exact program -----------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.attacks.equivalence.exact import BucketHistory, _patterns, cheapest, tells_newest
-from reissue.attacks.equivalence.merge import coefficients, tied
+from reissue.papers.equivalence.exact import BucketHistory, _patterns, cheapest, tells_newest
+from reissue.papers.equivalence.merge import coefficients, tied
 from tests.effort import examples
 
 

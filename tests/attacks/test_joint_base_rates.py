@@ -15,15 +15,15 @@ from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.update_model import Chosen, Learnable
-from reissue.kernels.everyone.observations import Observation
-from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
 from reissue.publishing.attack import attack
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
-from tests.kernels.worlds import observed, posterior
+from reissue.solver.observations import Observation
+from reissue.solver.transitions import Model
+from tests.solver.worlds import observed, posterior
 
 
 def test_values_are_expected_as_often_as_they_are_published() -> None:

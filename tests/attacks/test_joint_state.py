@@ -15,13 +15,13 @@ from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.finding import Judged, finding_of
 from reissue.attacks.joint.solving.past import Past
 from reissue.attacks.joint.state import JointState, Recent
-from reissue.kernels.everyone.observations import Observation
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
 from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
+from reissue.solver.observations import Observation
 
 
 def series(tmp_path: Path, months: int, require: str) -> tuple[Schema, list[Release]]:

@@ -18,14 +18,14 @@ from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
-from reissue.kernels.everyone.learning.learned_steps import smoothed
-from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
 from reissue.people.crowd import Crowd
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
+from reissue.solver.learning.learned_steps import smoothed
+from reissue.solver.transitions import Model
 
 COLUMNS = Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who")
 

@@ -14,11 +14,11 @@ import reissue as ri
 from reissue._arrays import Bools, Codes
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.mechanism.attack import by_components, by_running, median_splits, possible_worlds
-from reissue.attacks.mechanism.possible import Belief, Possible, enough, weigh
-from reissue.attacks.mechanism.signatures import frame_signature, signature
 from reissue.counting.cells import Domain
 from reissue.errors import InputError
+from reissue.papers.mechanism.attack import by_components, by_running, median_splits, possible_worlds
+from reissue.papers.mechanism.possible import Belief, Possible, enough, weigh
+from reissue.papers.mechanism.signatures import frame_signature, signature
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.release.release import Release

@@ -17,10 +17,10 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.minimality.attack import Linkage, credibility, limit_of, link, link_release
-from reissue.attacks.minimality.rules import judged
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
+from reissue.papers.minimality.attack import Linkage, credibility, limit_of, link, link_release
+from reissue.papers.minimality.rules import judged
 from reissue.people.containment import _matches, containment
 from reissue.published import read_published
 from reissue.publishing.attack import attack

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.attacks.minimality.binomials import AlikeClasses, fast
+from reissue.papers.minimality.binomials import AlikeClasses, fast
 from tests.attacks.binomials_twin import exact
 from tests.effort import examples
 

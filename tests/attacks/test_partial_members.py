@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge, Series
-from reissue.attacks.updates.attack import risks
 from reissue.data.table import Table
+from reissue.papers.updates.attack import risks
 from reissue.people.histories import link_people
 from reissue.schema import Schema
 from reissue.taxonomy.notation import parse_column

@@ -18,9 +18,9 @@ from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.posteriors import posteriors
 from tests.effort import examples
+from tests.methods.streams import SCHEMA, publish, stream
 
 VALUES = 3
 

@@ -9,8 +9,8 @@ import pytest
 
 import reissue as package
 from reissue import attacks
-from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
+from reissue.methods import registered
 from reissue.requirements import parse
 from reissue.requirements import registered as requirements
 from tests.cli.conftest import Reissue

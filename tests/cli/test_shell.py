@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from reissue import attacks
-from reissue.algorithms import registered
 from reissue.attacks.findings import Status
 from reissue.cli.commands.about.explain import glossary
+from reissue.methods import registered
 from reissue.requirements import registered as requirements
 from reissue.schema import Role
 from tests.cli.conftest import Reissue

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import algorithms, attacks, requirements
+from reissue import attacks, methods, requirements
 from reissue._arrays import Bools
-from reissue.algorithms import Algorithm, Job
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
 from reissue.counting.cells import Counts
 from reissue.errors import InputError, NotMetError
+from reissue.methods import Algorithm, Job
 from reissue.release.memory import MethodState
 from reissue.release.release import Draft
 from reissue.requirements import LDiversity, Requirement, _base
@@ -122,7 +122,7 @@ def _not_met(job: Job) -> Draft:
 
 
 def test_a_stateful_method_may_refuse_some_but_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algorithms.registry, "_REGISTRY", algorithms.registered())
+    monkeypatch.setattr(algorithms.registry, "_REGISTRY", methods.registered())
     algorithms.registry.register(Algorithm("toy", _not_met, "A toy.", state=MethodState))
     with pytest.raises(ContractError, match="makes a series for one"):
         check_algorithm("toy", requirements=["k=2"])
@@ -139,7 +139,7 @@ def _by_chance(job: Job) -> Draft:
 def test_broken_methods_are_caught(
     run: Callable[[Job], Draft], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(algorithms.registry, "_REGISTRY", algorithms.registered())
+    monkeypatch.setattr(algorithms.registry, "_REGISTRY", methods.registered())
     algorithms.registry.register(Algorithm("good", _one_group, "A toy."))
     check_algorithm("good", requirements=["k=1", "l=2"])
     algorithms.registry.register(Algorithm("toy", run, "A toy."))
@@ -198,7 +198,7 @@ def test_nobody_replaces_what_is_built_in(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(InputError, match="built-in attack 'joint'"):
         attacks.attack("joint", "Mine.")(_drawn)
     with pytest.raises(InputError, match="built-in method 'pool'"):
-        algorithms.algorithm("pool", "Mine.")(_one_group)
+        methods.algorithm("pool", "Mine.")(_one_group)
     monkeypatch.setattr(_Toy, "name", "l")
     with pytest.raises(InputError, match="built-in requirement 'l'"):
         requirements.register(_Toy)

@@ -144,8 +144,8 @@ def test_who_asks_for_a_broken_one_is_told(
 
 def test_a_built_in_one_does_not_load_plug_ins(site: Path) -> None:
     code = (
-        "import sys; from reissue import algorithms, attacks, requirements\n"
-        "attacks.find('joint'); algorithms.find('pool'); requirements.parse('k=2')\n"
+        "import sys; from reissue import methods, attacks, requirements\n"
+        "attacks.find('joint'); methods.find('pool'); requirements.parse('k=2')\n"
         "print([name for name in sys.modules if name.startswith('reissue_example')])"
     )
     assert run(site, "-c", code).stdout.strip() == "[]"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import reissue.publishing.gate  # noqa: F401
-from reissue import algorithms, attacks
+from reissue import attacks, methods
 from reissue.cli._app import load, run
 from tests.crashes.database import read_rows, wait_for_commit, write_rows
 from tests.crashes.disk import write_tree
@@ -89,7 +89,7 @@ def main() -> None:
     """Record the scenarios asked for, and those before them."""
     folder, asked, die = Path(sys.argv[2]), sys.argv[3:], int(os.environ.get("CRASH_DIE", NEVER))
     load()
-    algorithms.registered()
+    methods.registered()
     attacks.registered()
     needed: list[str] = []
     for name in asked:

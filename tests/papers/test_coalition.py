@@ -8,10 +8,10 @@ import pytest
 
 import reissue
 from reissue.attacks import Knowledge
-from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import Finding, Status
-from reissue.kernels.coalitions.group import Oracle
-from reissue.kernels.coalitions.search import STRATEGIES
+from reissue.papers.coalition.group import Oracle
+from reissue.papers.coalition.records import read_records
+from reissue.papers.coalition.search import STRATEGIES
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse

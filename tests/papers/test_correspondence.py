@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from reissue.attacks.correspondence.attack import crack_sizes
 from reissue.attacks.findings import Status
-from reissue.kernels.chains.chains import targets
+from reissue.papers.correspondence.attack import crack_sizes
+from reissue.papers.correspondence.chains import targets
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy

@@ -7,18 +7,18 @@ import polars as pl
 import pytest
 
 from reissue import anonymize
-from reissue.algorithms.invariance import regroup
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.exact import buckets, cheapest
 from reissue.attacks.findings import Status
-from reissue.kernels.history_graph import History
+from reissue.methods.invariance import regroup
+from reissue.papers.equivalence.exact import buckets, cheapest
+from reissue.papers.equivalence.history_graph import History
 from reissue.people.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.utility import measure
-from tests.algorithms.test_equivalence import smallest_cut
 from tests.hospital import SCHEMA, T1, T2, T3
+from tests.methods.test_equivalence import smallest_cut
 
 
 def series(method: str, requirement: str, frames: list[pl.DataFrame], seed: int = 3, **options: Any) -> list[Release]:

@@ -14,15 +14,11 @@ import reissue as ri
 from reissue._arrays import Bools
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.mechanism.attack import (
-    by_running,
-    median_splits,
-    possible_worlds,
-)
-from reissue.attacks.mechanism.possible import Belief, Possible
-from reissue.attacks.minimality.attack import credibility, link
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
+from reissue.papers.mechanism.attack import by_running, median_splits, possible_worlds
+from reissue.papers.mechanism.possible import Belief, Possible
+from reissue.papers.minimality.attack import credibility, link
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import CKSafety, Requirement, parse

@@ -6,12 +6,12 @@ import pytest
 
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.updates.attack import risks
-from reissue.kernels.forward_backward import ValueDistributions, blocks
+from reissue.papers.updates.attack import risks
 from reissue.people.histories import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
+from reissue.solver.forward_backward import ValueDistributions, blocks
 from reissue.taxonomy.codings import Hierarchy
 from reissue.updates import UpdateModel, read_updates
 from reissue.verify.series import check_series

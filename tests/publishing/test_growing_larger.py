@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.algorithms.correspondence import method
-from reissue.algorithms.correspondence.history import read_history
 from reissue.errors import InternalError
+from reissue.papers.correspondence import method
+from reissue.papers.correspondence.histories import read_history
 from reissue.publishing.larger.folder import anonymize_folder
 from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms.cohorts.leaving_out import companions
 from reissue.data.table import Table
 from reissue.errors import NotMetError
+from reissue.methods.cohorts.leaving_out import companions
 from reissue.policy import Policy
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.release import Release
 from reissue.utility import measure
-from tests.algorithms.test_cohorts import SCHEMA, stream
+from tests.methods.test_cohorts import SCHEMA, stream
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

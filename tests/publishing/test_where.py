@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import algorithms, attacks
+from reissue import attacks, methods
 from reissue.engines.registry import registered
 from reissue.synth import Population, schema
 
@@ -48,7 +48,7 @@ def test_refusals_have_the_reason_that_the_method_gives() -> None:
     """Who needs the codes of all rows says what for: on the page, in the message, and nowhere a second time."""
     page = PAGE.read_text(encoding="utf-8")
     for name in algorithms.registry.BUILT_IN:
-        method = algorithms.find(name)
+        method = methods.find(name)
         assert method.in_parts != bool(method.whole_table), name
         if not method.in_parts:
             assert re.search(rf"\| `{name}` \| yes \| by codes: {method.whole_table} \| by codes \|", page)

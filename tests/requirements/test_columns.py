@@ -17,7 +17,7 @@ from reissue.counting.cells import Counts
 from reissue.counting.people import PeopleCounts, value_sets
 from reissue.data.table import Table
 from reissue.errors import DataError, NotMetError, RequirementError, SchemaError
-from reissue.kernels.coalitions.contributions import Contributions, private
+from reissue.papers.coalition.contributions import Contributions, private
 from reissue.published import Form
 from reissue.requirements import Requirement, by_column, parse
 from reissue.schema import Schema

@@ -9,12 +9,12 @@ import pytest
 from benchmarks.same import months, plan
 
 import reissue as ri
-from reissue.algorithms import find
 from reissue.data.identifiers import identifier_texts
 from reissue.engines.base import InBatches
 from reissue.engines.registry import choose
 from reissue.files.places import beside_folder
 from reissue.ledger.marks import identifier_order
+from reissue.methods import find
 from reissue.publishing.larger.codes import table_by_codes
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role

@@ -20,7 +20,6 @@ import psutil
 import pytest
 
 import reissue as ri
-from reissue import algorithms
 from reissue.attacks.findings import Status
 from reissue.engines.base import FollowsPeople
 from reissue.engines.registry import choose

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import reissue as ri
-from reissue.attacks.coalition.views import view_of_release
 from reissue.ledger import Ledger
+from reissue.papers.coalition.views import view_of_release
 from reissue.publishing.publish import attack_by_providers, tried_release
 from tests.web.client import Client, served
 from tests.web.test_publish import short, tried

@@ -94,17 +94,17 @@ class Attack:
 
 
 BUILT_IN = {
-    "coalition": "reissue.attacks.coalition.attack",
+    "coalition": "reissue.papers.coalition.attack",
     "composition": "reissue.attacks.composition.attack",
-    "correspondence": "reissue.attacks.correspondence.attack",
-    "definetti": "reissue.attacks.definetti.attack",
+    "correspondence": "reissue.papers.correspondence.attack",
+    "definetti": "reissue.papers.definetti.attack",
     "disclosure": "reissue.attacks.disclosure.attack",
-    "equivalence": "reissue.attacks.equivalence.attack",
+    "equivalence": "reissue.papers.equivalence.attack",
     "joint": "reissue.attacks.joint.attack",
-    "mechanism": "reissue.attacks.mechanism.attack",
-    "minimality": "reissue.attacks.minimality.attack",
+    "mechanism": "reissue.papers.mechanism.attack",
+    "minimality": "reissue.papers.minimality.attack",
     "trajectory": "reissue.attacks.trajectory.attack",
-    "updates": "reissue.attacks.updates.attack",
+    "updates": "reissue.papers.updates.attack",
 }
 """Built-in attacks and their modules, which are imported when they are asked for."""
 

@@ -229,7 +229,7 @@ def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[i
         members = some_members(knowledge.members, [number - 1 for number in held], len(series))
         series, knowledge = series.of(held), replace(knowledge, members=members)
     if knowledge.coalition and not attack.insiders:
-        from reissue.attacks.coalition.records import without
+        from reissue.papers.coalition.records import without
 
         series = without(series, knowledge.coalition)
     return series, knowledge

@@ -20,7 +20,7 @@ def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path
 
     `people` and `members` are options of their own that say the same as `population=` and `members=`.
     """
-    from reissue.algorithms import find
+    from reissue.methods import find
     from reissue.people.knowledge import Knowledge
     from reissue.requirements import parse
     from reissue.requirements._values import read_sets

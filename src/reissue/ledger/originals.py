@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.algorithms import registered
 from reissue.counting.texts import joined_texts
 from reissue.data.table import Table
 from reissue.errors import InputError, ReissueError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import Recorded, releases_of, sent_of
+from reissue.methods import registered
 from reissue.published import PublishedRelease, Tables, read_published
 from reissue.release.roster import Roster
 from reissue.schema import Schema

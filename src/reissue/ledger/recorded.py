@@ -137,7 +137,7 @@ class Recorded:
     @property
     def told(self) -> tuple[str, ...]:
         """What every provider may be told of it, in sentences; nothing where there are none."""
-        from reissue.attacks.coalition.views import may_be_told
+        from reissue.papers.coalition.views import may_be_told
 
         found, providers = self.colluding, len(self.record.contributed)
         withstood = found is not None and found.status == Status.WITHSTOOD

@@ -8,8 +8,8 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.texts import MISSING, ranked_texts
-from reissue.kernels.everyone.observations import Observation, pair_order
 from reissue.people.candidates import Sighting
+from reissue.solver.observations import Observation, pair_order
 
 __all__ = ["Crowd", "crowd_of"]
 

@@ -14,10 +14,10 @@ from reissue._arrays import Ints
 from reissue.counting.hashing import mix
 from reissue.counting.texts import ranked_texts
 from reissue.errors import CannotRunError, InputError
-from reissue.kernels.forward_backward import ValueDistributions
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, counted_texts, fitting, membership
 from reissue.published.series import Series
+from reissue.solver.forward_backward import ValueDistributions
 
 __all__ = ["PersonHistories", "histories_of_members", "link_people"]
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import ranges
-from reissue.kernels.everyone.observations import Observation, pair_order
+from reissue.solver.observations import Observation, pair_order
 
 __all__ = ["by_history"]
 

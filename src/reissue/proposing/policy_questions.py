@@ -7,9 +7,9 @@ schema can be published with.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reissue import algorithms, attacks
-from reissue.algorithms import Algorithm, Suggestion
+from reissue import attacks, methods
 from reissue.errors import InputError, nearest
+from reissue.methods import Algorithm, Suggestion
 from reissue.proposing.propose import Guess
 from reissue.requirements import parse
 from reissue.schema import Role, toml_value
@@ -166,7 +166,7 @@ def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(
     """
     suggested = {
         name: its.suggestion
-        for name, its in algorithms.registered().items()
+        for name, its in methods.registered().items()
         if its.suggestion is not None and _has_all(its, its.suggestion, roles)
     }
     method = min((one for one in suggested if suggested[one].suits(answers)), key=lambda one: suggested[one].rank)

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from reissue.algorithms import Algorithm, Job, find
-from reissue.algorithms.several_rows import run_method
 from reissue.data.draws import draw_key, drawn
 from reissue.data.frames import is_spark
 from reissue.data.table import Table
 from reissue.engines.base import InBatches
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import InputError, InternalError, SchemaError
+from reissue.methods import Algorithm, Job, find
+from reissue.methods.several_rows import run_method
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
 from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column, parse

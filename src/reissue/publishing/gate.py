@@ -15,17 +15,17 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks import Attack, Fold, by_default, find
-from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Status
 from reissue.attacks.joint.state import JointState, companions, remembering
 from reissue.attacks.run import cannot_run, deciding, run_attack
-from reissue.attacks.updates.attack import UpdateState
-from reissue.attacks.updates.histories import Histories, largest_of_histories
 from reissue.errors import CannotCarryError, CannotRunError, DataError, InternalError
-from reissue.kernels.chains.history import ChainHistory, add_release
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
+from reissue.papers.coalition.records import read_records
+from reissue.papers.correspondence.history import ChainHistory, add_release
+from reissue.papers.updates.attack import UpdateState
+from reissue.papers.updates.histories import Histories, largest_of_histories
 from reissue.people.histories import histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import named_membership

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.data.frames import is_spark
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
 from reissue.engines.registry import SPARK
 from reissue.files.dialect import FOUND, Dialect
+from reissue.papers.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.publishing.candidate import Candidate, Request
 from reissue.publishing.turn import Publication, day_of, first_schema, publish_candidate, turn
 from reissue.release.release import Release

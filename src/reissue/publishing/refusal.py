@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reissue import algorithms
+from reissue import methods
 from reissue.attacks import find, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.errors import RiskError, Why
@@ -58,7 +58,7 @@ class Change:
 def changes_of(policy: Policy) -> tuple[Change, ...]:
     """Changes of a policy that can be tried at once, the least first: more rows left out, larger groups."""
     found, text = [], str(policy.require)
-    if algorithms.find(policy.method).suppresses and policy.suppress < _MOST_LEFT_OUT:
+    if methods.find(policy.method).suppresses and policy.suppress < _MOST_LEFT_OUT:
         share = round(min(policy.suppress + _MORE_LEFT_OUT, _MOST_LEFT_OUT), 3)
         words = f"Leave out up to {share:.0%} of the rows instead of {policy.suppress:.0%}"
         found.append(Change(words, {"suppress": share}))
@@ -188,7 +188,7 @@ def refusal(
 def _stricter(policy: Policy) -> str:
     """A stricter requirement, named by the number that makes it so."""
     m = max((part.invariant_m or 0 for part in policy.require.parts()), default=0)
-    if m and algorithms.find(policy.method).m_requirement:
+    if m and methods.find(policy.method).m_requirement:
         return f"A larger m than {m}, in a new series: more values in a group leave more room."
     k = policy.require.group_size
     return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
@@ -243,14 +243,14 @@ def _changing(exposing: Finding) -> list[str]:
 
 def _named(policy: Policy) -> str:
     """That a policy can say which attacks it asks for; for its method those with which a series may begin."""
-    suggestion = algorithms.find(policy.method).suggestion
+    suggestion = methods.find(policy.method).suggestion
     fitting = "" if suggestion is None else f"; for '{policy.method}' {list(suggestion.attacks)} is what init proposes"
     return f"Name the attacks that a release must withstand, `attacks` in the policy{fitting}."
 
 
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
     """What would help against what was found."""
-    advice, known = [], algorithms.registered()
+    advice, known = [], methods.registered()
     for one in findings.of(Status.EXPOSED):
         methods = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
         if policy.method in methods:
@@ -267,7 +267,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
         if policy.attacks is None:
             advice.append(_named(policy))
-    if release is None and algorithms.find(policy.method).suppresses:
+    if release is None and methods.find(policy.method).suppresses:
         advice.append(f"More rows that may be left out: `suppress` in the policy, {policy.suppress:g} now.")
     advice.append(_stricter(policy))
     if release is not None and len(release.schema.quasi) > 1:
@@ -280,7 +280,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
 def _fewer_counterfeits(policy: Policy, release: Release) -> str:
     """What would help against too many counterfeits."""
     share = math.ceil(1000 * release.counterfeits / max(release.table.rows - release.suppressed, 1)) / 1000
-    more = f", or `suppress` above {policy.suppress:g}" if algorithms.find(policy.method).suppresses else ""
+    more = f", or `suppress` above {policy.suppress:g}" if methods.find(policy.method).suppresses else ""
     allow = f" If readers can live with them: `counterfeits = {share:g}` in the policy." if share <= 1 else ""
     return (
         f"Fewer counterfeits: a smaller m or e in a new series, coarser sensitive values{more}; or another method, "

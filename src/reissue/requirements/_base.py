@@ -195,7 +195,7 @@ class Requirement(ABC):
         """Size of a group to the most rows that a value (or set) it is asked of may have; -1 where it is too small."""
         return sizes
 
-    # Of a group whose own providers look at it without records of their own, see kernels.coalitions:
+    # Of a group whose own providers look at it without records of their own, see papers.coalition:
 
     def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
         """Which groups still meet it whatever is lost: a bound, never wrong when it says yes."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reissue import synth
-from reissue.algorithms import Algorithm, find
 from reissue.errors import InputError, NotMetError
+from reissue.methods import Algorithm, find
 from reissue.publishing.series import anonymize_series
 from reissue.schema import Options
 from reissue.testing.contract import expect

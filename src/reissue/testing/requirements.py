@@ -10,9 +10,9 @@ from reissue._arrays import Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
 from reissue.errors import RequirementError
-from reissue.kernels.coalitions.contributions import Contributions, private
-from reissue.kernels.coalitions.exact import worst_coalition
-from reissue.kernels.coalitions.group import Group
+from reissue.papers.coalition.contributions import Contributions, private
+from reissue.papers.coalition.exact import worst_coalition
+from reissue.papers.coalition.group import Group
 from reissue.requirements import Requirement, parse, registered
 from reissue.testing.contract import expect
 from reissue.testing.tables import small_tables

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from reissue.algorithms.registry import find
 from reissue.data.table import Table
 from reissue.errors import InternalError, NotMetError
+from reissue.methods.registry import find
 from reissue.release.recode import boxes_of, shuffled, tables_of
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.correspondence.state import KeptReleases
-from reissue.attacks.equivalence.attack import EquivalenceState
-from reissue.attacks.equivalence.exact import BucketHistory, any_attack
 from reissue.attacks.findings import Finding
-from reissue.kernels.chains.history import ChainHistory
-from reissue.kernels.coalitions.contributions import Contributions
+from reissue.papers.coalition.contributions import Contributions
+from reissue.papers.correspondence.history import ChainHistory
+from reissue.papers.correspondence.state import KeptReleases
+from reissue.papers.equivalence.attack import EquivalenceState
+from reissue.papers.equivalence.exact import BucketHistory, any_attack
 from reissue.people.histories import PersonHistories
 from reissue.requirements import Requirement
 from reissue.updates import UpdateModel

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks.updates.attack import risks
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.papers.updates.attack import risks
 from reissue.people.histories import PersonHistories, histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, membership

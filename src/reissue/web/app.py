@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reissue.algorithms import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.files.staging import scratch_folder
+from reissue.methods import registered as methods
 from reissue.web.door import LARGEST, PATIENCE, Door, Keys
 from reissue.web.pages import prepare, refused
 from reissue.web.room import Room

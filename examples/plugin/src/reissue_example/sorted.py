@@ -6,9 +6,9 @@ For requirements that unions keep. Not a good method, but a short one: O(rows x 
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.algorithms import Job, algorithm
 from reissue.counting.cells import Counts
 from reissue.errors import RequirementError
+from reissue.methods import Job, algorithm
 from reissue.release.release import Draft
 
 

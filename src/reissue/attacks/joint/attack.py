@@ -27,10 +27,10 @@ from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
 from reissue.attacks.registry import attack
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError, DataError
-from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.published.series import Series
+from reissue.solver.observations import of_people
 
 __all__ = ["joint"]
 

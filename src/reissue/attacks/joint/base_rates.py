@@ -6,7 +6,7 @@ Where every group shows each of its values equally often, groups were made by va
 value that was needed, however rare it is, and all values alike is what holds. Where values change since, there is more
 to go by: who knows true totals expects people to have each value as often as these say (decision 0206), and who knows
 how values change knows how common that makes them, and so, roughly, which values counterfeits have (decision 0207).
-Else it is learnt while solving (`kernels/everyone/learning/made_by_value`).
+Else it is learnt while solving (`solver/learning/made_by_value`).
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from reissue._arrays import Floats
-from reissue.kernels.everyone.observations import Observation
-from reissue.kernels.everyone.transitions import Model
+from reissue.solver.observations import Observation
+from reissue.solver.transitions import Model
 
 __all__ = ["base_rates", "expecting", "expecting_the_rest", "in_the_long_run", "made_by_value"]
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.texts import MISSING
-from reissue.kernels.everyone.learning.holder_steps import Followed, Moments
 from reissue.people.index import PersonIndex
 from reissue.release.roster import Roster
+from reissue.solver.learning.holder_steps import Followed, Moments
 
 __all__ = ["HolderSteps"]
 

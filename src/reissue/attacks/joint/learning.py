@@ -23,12 +23,12 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved
 from reissue.attacks.joint.solving.believe import solve
 from reissue.counting.segments import different
-from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
-from reissue.kernels.everyone.learning.learned_prior import common_values, first_posterior, learn_prior
-from reissue.kernels.everyone.observations import Observation, of_people
-from reissue.kernels.everyone.transitions import Model, pairings
 from reissue.people.crowd import Crowd
 from reissue.people.traits import Traits
+from reissue.solver.iterative_scaling import Scaling, messages_of, posterior, scale
+from reissue.solver.learning.learned_prior import common_values, first_posterior, learn_prior
+from reissue.solver.observations import Observation, of_people
+from reissue.solver.transitions import Model, pairings
 
 __all__ = ["arrivals_in", "features_of", "learning", "traits_of"]
 

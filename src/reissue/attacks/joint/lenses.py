@@ -15,8 +15,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.solving.beliefs import TIED, Beliefs
-from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.protection import Protection, ValueView
+from reissue.solver.observations import Layer, Observation
 
 __all__ = ["Lens", "lenses_of", "plain_lens"]
 

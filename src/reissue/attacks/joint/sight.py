@@ -13,7 +13,6 @@ from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.pictures import Shown
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, InputError
-from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge, assumed
@@ -23,6 +22,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.release import Form
 from reissue.release.roster import Roster
+from reissue.solver.observations import Observation
 
 __all__ = [
     "known_leaving",

@@ -11,10 +11,10 @@ from reissue.attacks.joint.sight import known_leaving, with_histories
 from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.attacks.joint.update_model import Chosen, Learnable, learnable, learned, misfits, update_model
-from reissue.kernels.labels import with_known_labels
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge, sees_leaving
 from reissue.published.series import Series
+from reissue.solver.labels import with_known_labels
 
 __all__ = ["Solution", "leave", "left", "solve_series"]
 

@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.algorithms.registry import known as method_of
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, protection_of
@@ -37,15 +36,16 @@ from reissue.attacks.joint.update_model import (
     misfits,
     update_model,
 )
-from reissue.kernels.everyone.iterative_scaling import Scaling
-from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
-from reissue.kernels.tracking.incremental import lasting_values
+from reissue.methods.registry import known as method_of
+from reissue.papers.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
 from reissue.release.roster import Roster
+from reissue.solver.iterative_scaling import Scaling
+from reissue.solver.observations import Observation, of_people, pair_order, people_in
 
 __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge", "remembering"]
 

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.algorithms.registry import known
 from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
 from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
-from reissue.kernels.everyone.elimination import narrow
-from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
-from reissue.kernels.everyone.learning.holder_steps import Moments
-from reissue.kernels.everyone.learning.learned_steps import Learning, learn_steps, smoothed, staying
-from reissue.kernels.everyone.observations import Observation, layer_of, people_in
-from reissue.kernels.everyone.transitions import Model
+from reissue.methods.registry import known
 from reissue.schema import Schema
+from reissue.solver.elimination import narrow
+from reissue.solver.iterative_scaling import Chains, Scaling, misfit, scale
+from reissue.solver.learning.holder_steps import Moments
+from reissue.solver.learning.learned_steps import Learning, learn_steps, smoothed, staying
+from reissue.solver.observations import Observation, layer_of, people_in
+from reissue.solver.transitions import Model
 from reissue.updates import read_updates
 
 __all__ = [

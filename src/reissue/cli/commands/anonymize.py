@@ -147,7 +147,7 @@ def anonymize(
     as_json: JsonOption = False,
 ) -> None:
     """Make a release of a table that meets a requirement."""
-    from reissue.algorithms import find
+    from reissue.methods import find
     from reissue.publishing.anonymize import DEFAULT_METHOD
     from reissue.schema import Schema
 
@@ -260,7 +260,7 @@ def _make(
 
 def _requirement(require: str | None, m: int | None, method: str) -> "Requirement":
     """The requirement as --require says it, or --m for the methods that have one."""
-    from reissue.algorithms import find, registered
+    from reissue.methods import find, registered
     from reissue.requirements import parse
 
     if require is not None and m is None:

@@ -141,7 +141,7 @@ def providers(
     as_json: JsonOption = False,
 ) -> None:
     """Say who contributed what, what coalitions of providers would see, and what each may be told."""
-    from reissue.attacks.coalition.views import view_of_release
+    from reissue.papers.coalition.views import view_of_release
     from reissue.publishing.publish import tried_release
 
     names = [name.strip() for name in coalition.split(",") if name.strip()]

@@ -14,12 +14,12 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from reissue.algorithms import find
-from reissue.algorithms.partition.regions import find_regions
 from reissue.engines.base import FinishedRows, RegionWork, Rewritable
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, InternalError
 from reissue.files.staging import Staging, reason
+from reissue.methods import find
+from reissue.methods.partition.regions import find_regions
 from reissue.published.counted import read_counted
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from reissue.algorithms import Algorithm, ByRegions, find
-from reissue.algorithms.partition.by_regions import region_rows
-from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
 from reissue.data.draws import draw_key
 from reissue.data.table import column_margins
 from reissue.engines.base import PersonDraw
 from reissue.engines.registry import open_where_it_lies
 from reissue.errors import InputError, SchemaError
+from reissue.methods import Algorithm, ByRegions, find
+from reissue.methods.partition.by_regions import region_rows
+from reissue.methods.partition.frontier import refuse_top_down
 from reissue.published.counted import read_counted
 from reissue.publishing.larger.coding import WholeCoding
 from reissue.release.release import Release

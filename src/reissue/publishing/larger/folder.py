@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reissue.algorithms import find
 from reissue.engines.registry import choose
+from reissue.methods import find
 from reissue.publishing.anonymize import refuse_memory
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
 from reissue.publishing.larger.asked import Asked, why_all_rows

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms import Job, find
-from reissue.algorithms.partition.by_regions import region_generator
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
 from reissue.data.draws import Drawn, draw_key, drawn
 from reissue.data.table import Table
 from reissue.engines.base import MadeRegion, Source
+from reissue.methods import Job, find
+from reissue.methods.partition.by_regions import region_generator
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding
 from reissue.release.recode import boxes_of, tables_of

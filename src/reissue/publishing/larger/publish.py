@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.algorithms import find
 from reissue.attacks import find as find_attack
 from reissue.attacks.findings import Findings
 from reissue.engines.base import InBatches
@@ -28,6 +27,7 @@ from reissue.ledger.folders import KeptParts, keep_parts
 from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack_roster
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
+from reissue.methods import find
 from reissue.policy import Policy
 from reissue.published import Tables, read_published
 from reissue.publishing.candidate import Candidate, Request, as_json

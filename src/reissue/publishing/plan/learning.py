@@ -5,8 +5,8 @@ Someone may know everyone's group, or learn which people tend to have which valu
 
 from dataclasses import replace
 
-from reissue.attacks.definetti.series import LIMIT
 from reissue.attacks.findings import Finding, Status
+from reissue.papers.definetti.series import LIMIT
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
 from reissue.publishing.plan.outcome import KnownGroups, Outcome

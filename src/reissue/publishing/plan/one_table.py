@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reissue.algorithms import find, registered
 from reissue.data.table import Table
 from reissue.errors import NotMetError, RequirementError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.methods import find, registered
 from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Schema

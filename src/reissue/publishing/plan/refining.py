@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from math import isqrt
 
-from reissue.algorithms import find
+from reissue.methods import find
 from reissue.publishing.plan.settings import Setting
 from reissue.publishing.plan.waves import Waves
 

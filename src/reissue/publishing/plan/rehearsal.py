@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.algorithms import find
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.state import JointState, Thoroughness, add, companions, judge
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
-from reissue.kernels.everyone.iterative_scaling import Scaling
+from reissue.methods import find
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
@@ -25,6 +24,7 @@ from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.solver.iterative_scaling import Scaling
 from reissue.utility import compare
 
 __all__ = ["Rehearsal", "ended_by", "first_loss", "rehearse"]

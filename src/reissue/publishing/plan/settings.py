@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
-from reissue.algorithms import find, registered
 from reissue.errors import InputError
+from reissue.methods import find, registered
 from reissue.people.knowledge import PRIORS
 from reissue.protection import KEYS as PROTECTION
 from reissue.publishing.plan.waves import Waves

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms import find
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
+from reissue.methods import find
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft, Form, Release
 from reissue.requirements import by_column

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.algorithms import find
 from reissue.data.table import Table
 from reissue.errors import NotMetError, RequirementError
+from reissue.methods import find
 from reissue.policy import Policy
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.repair.joining import Joined, join_groups, joinable

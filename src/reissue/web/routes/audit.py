@@ -7,9 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from reissue.algorithms import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.errors import InputError
+from reissue.methods import registered as methods
 from reissue.schema import Role
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import whole_number

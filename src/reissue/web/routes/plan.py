@@ -7,8 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from reissue.algorithms import registered as methods
 from reissue.errors import InputError
+from reissue.methods import registered as methods
 from reissue.publishing.plan import Outcome, Plan
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.report.plan_page import frontier_chart

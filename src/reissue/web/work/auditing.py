@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from reissue import algorithms
+from reissue import methods
 from reissue.attacks import by_default, registered
 from reissue.attacks.findings import HINT, Finding, Findings, gravity, outcome, people, verdict
 from reissue.errors import Why
@@ -68,7 +68,7 @@ def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) 
 def _knowledge(given: Mapping[str, Any]) -> Knowledge:
     """What the adversary has beside the files."""
     if given["algorithm"]:
-        algorithms.find(given["algorithm"])
+        methods.find(given["algorithm"])
     return Knowledge(
         population=Path(given["people"]) if given["people"] else None,
         members=[Path(one) for one in given["members"]] or None,

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reissue.attacks.coalition.views import view_of_release
 from reissue.attacks.findings import verdict
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
+from reissue.papers.coalition.views import view_of_release
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of

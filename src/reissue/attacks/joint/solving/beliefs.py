@@ -7,13 +7,13 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
-from reissue.kernels.everyone.iterative_scaling import Scaled
-from reissue.kernels.everyone.learning.leaving import Leaving
-from reissue.kernels.everyone.learning.newcomers import Latecomers
-from reissue.kernels.everyone.observations import Layer, Observation
-from reissue.kernels.everyone.settled import Unsettled, unsettled
-from reissue.kernels.everyone.sharpening import rounds_of
-from reissue.kernels.everyone.transitions import Model
+from reissue.solver.iterative_scaling import Scaled
+from reissue.solver.learning.leaving import Leaving
+from reissue.solver.learning.newcomers import Latecomers
+from reissue.solver.observations import Layer, Observation
+from reissue.solver.settled import Unsettled, unsettled
+from reissue.solver.sharpening import rounds_of
+from reissue.solver.transitions import Model
 
 __all__ = ["TIED", "Beliefs", "Unsolved", "fits_many", "occupied"]
 

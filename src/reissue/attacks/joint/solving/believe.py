@@ -15,17 +15,17 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved, fits_many
 from reissue.attacks.joint.solving.lessons import Lessons
 from reissue.counting.memory import give_back
-from reissue.kernels.everyone.elimination import narrow, unnarrowed
-from reissue.kernels.everyone.iterative_scaling import ROUGHLY, Chains, Scaled, Scaling, messages_of, posterior, scale
-from reissue.kernels.everyone.learning.leaving import Leaving
-from reissue.kernels.everyone.learning.newcomers import Latecomers
-from reissue.kernels.everyone.lots import ScaledLot, joined, lots
-from reissue.kernels.everyone.observations import TINY, Observation
-from reissue.kernels.everyone.permanents import SmallGroups, ruled_out, small_groups
-from reissue.kernels.everyone.settled import Unsettled, unsettled
-from reissue.kernels.everyone.sharpening import sharpened
-from reissue.kernels.everyone.small_worlds import ALL, MOST, ExactPosteriors, solve_small
-from reissue.kernels.everyone.transitions import Model
+from reissue.solver.elimination import narrow, unnarrowed
+from reissue.solver.iterative_scaling import ROUGHLY, Chains, Scaled, Scaling, messages_of, posterior, scale
+from reissue.solver.learning.leaving import Leaving
+from reissue.solver.learning.newcomers import Latecomers
+from reissue.solver.lots import ScaledLot, joined, lots
+from reissue.solver.observations import TINY, Observation
+from reissue.solver.permanents import SmallGroups, ruled_out, small_groups
+from reissue.solver.settled import Unsettled, unsettled
+from reissue.solver.sharpening import sharpened
+from reissue.solver.small_worlds import ALL, MOST, ExactPosteriors, solve_small
+from reissue.solver.transitions import Model
 
 __all__ = ["believe", "solve"]
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from reissue._arrays import Floats
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved
-from reissue.kernels.everyone.learning.leaving import Leaving
-from reissue.kernels.everyone.learning.made_by_value import Expected, learn_by_value
-from reissue.kernels.everyone.learning.newcomers import Latecomers
-from reissue.kernels.everyone.transitions import Pairing, pairings
+from reissue.solver.learning.leaving import Leaving
+from reissue.solver.learning.made_by_value import Expected, learn_by_value
+from reissue.solver.learning.newcomers import Latecomers
+from reissue.solver.transitions import Pairing, pairings
 
 __all__ = ["Lessons"]
 

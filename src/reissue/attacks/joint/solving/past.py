@@ -16,11 +16,11 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.lenses import Lens
 from reissue.attacks.joint.solving.beliefs import Beliefs, fits_many
 from reissue.attacks.joint.solving.believe import believe
-from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
-from reissue.kernels.everyone.learning.leaving import together
-from reissue.kernels.everyone.learning.newcomers import Latecomers
-from reissue.kernels.everyone.observations import Observation
-from reissue.kernels.everyone.transitions import Model
+from reissue.solver.iterative_scaling import Chains, carried_messages
+from reissue.solver.learning.leaving import together
+from reissue.solver.learning.newcomers import Latecomers
+from reissue.solver.observations import Observation
+from reissue.solver.transitions import Model
 
 __all__ = ["Past", "believe_in_blocks", "first_times", "ways_at_once"]
 

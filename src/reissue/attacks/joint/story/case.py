@@ -20,10 +20,10 @@ from reissue.attacks.joint.finding import Judged
 from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.story.steps import likely_steps, proof_steps
 from reissue.attacks.pictures import Case, Shown
-from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove, refute
-from reissue.kernels.everyone.observations import Observation
-from reissue.kernels.everyone.transitions import Model
 from reissue.protection import ValueView
+from reissue.solver.deduction import Neighbourhood, Proof, prove, refute
+from reissue.solver.observations import Observation
+from reissue.solver.transitions import Model
 
 __all__ = ["SolvedSeries", "tell", "with_case"]
 

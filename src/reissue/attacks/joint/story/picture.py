@@ -10,7 +10,7 @@ from reissue._arrays import Floats
 from reissue.attacks.cases import value_text
 from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
-from reissue.kernels.everyone.deduction import Equation, Neighbourhood, Proof
+from reissue.solver.deduction import Equation, Neighbourhood, Proof
 
 __all__ = ["Letters", "Scene", "picture_of_person", "picture_of_proof"]
 

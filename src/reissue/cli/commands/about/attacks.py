@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 @app.command()
 def attacks(as_json: JsonOption = False) -> None:
     """List the attacks, what each needs to know, and the methods against it."""
-    from reissue import algorithms
+    from reissue import methods
     from reissue.attacks import registered
 
-    found, methods = dict(sorted(registered().items())), algorithms.registered()
+    found, methods = dict(sorted(registered().items())), methods.registered()
     against = {name: sorted(its for its in methods if name in methods[its].remedies) for name in found}
     if as_json:
         _render.show_json({"attacks": [_as_dict(its, against[name]) for name, its in found.items()]})

@@ -66,11 +66,11 @@ def glossary() -> dict[str, str]:
 
 def _registered() -> dict[str, str]:
     """Requirements, methods and attacks by name."""
-    from reissue import algorithms, attacks
+    from reissue import attacks, methods
     from reissue.requirements import registered as requirements
 
     found = {
         name: f"a requirement. {(kind.__doc__ or '').partition(chr(10))[0]}" for name, kind in requirements().items()
     }
-    found |= {name: f"a method. {its.summary}" for name, its in algorithms.registered().items()}
+    found |= {name: f"a method. {its.summary}" for name, its in methods.registered().items()}
     return found | {name: f"an attack. {its.summary}" for name, its in attacks.registered().items()}

@@ -10,7 +10,7 @@ from reissue.cli._options import JsonOption
 @app.command()
 def methods(as_json: JsonOption = False) -> None:
     """List the methods of `anonymize`, with their options."""
-    from reissue.algorithms import registered
+    from reissue.methods import registered
     from reissue.publishing.anonymize import DEFAULT_METHOD
 
     found = dict(sorted(registered().items(), key=lambda item: (item[0] != DEFAULT_METHOD, item[0])))

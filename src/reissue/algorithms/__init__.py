@@ -1,5 +1,0 @@
-"""Algorithms: one method per file, each a function from a table and a requirement to a Draft."""
-
-from reissue.algorithms.registry import Algorithm, ByRegions, Job, Option, Suggestion, algorithm, find, registered
-
-__all__ = ["Algorithm", "ByRegions", "Job", "Option", "Suggestion", "algorithm", "find", "registered"]

@@ -1,1 +1,0 @@
-"""Correspondence attacks: releases of a growing table, subtracted from each other."""

@@ -1,1 +1,0 @@
-"""The equivalence attack: who is shown to have the same value as whom."""

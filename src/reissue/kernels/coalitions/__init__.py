@@ -1,1 +1,0 @@
-"""Coalitions of providers: what is left of groups when some take their own records out."""

@@ -1,0 +1,184 @@
+"""Rows that are left out so that the others lose less, around a method that would publish all of them.
+
+The method is run; rows whose absence promises most are named; the method is run again without them, and whichever
+loses less stays. A row that is left out loses everything. Where not even the first run succeeds, rows without which
+it does are left out first. The method runs a dozen times at most, and once where nothing may be left out.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.counting.cells import Counts
+from reissue.data.table import Table
+from reissue.errors import NotMetError, RequirementError
+from reissue.methods.registry import Job
+from reissue.release.release import Draft
+from reissue.requirements import Requirement
+
+__all__ = ["blocking", "edges", "surplus", "without_outliers"]
+
+_RUNS = 12
+_STEPS = 500
+"""This many numbers of rows are tried, at most, where a value has too many."""
+Outliers = Callable[[Table, Draft, Ints], tuple[Ints, Floats]]
+"""Table, draft and the table's row numbers to rows that may go (places in the table) and what each promises."""
+Run = Callable[[Job], Draft]
+
+
+def without_outliers(job: Job, run: Run, outliers: Outliers, needed: Callable[[], Ints]) -> Draft:
+    """The draft of a method without the rows that cost the others most, as far as the job has rows to spare."""
+    if not job.spare:
+        return run(job)
+    kept = np.arange(job.table.rows)
+    try:
+        best = run(job)
+    except (NotMetError, RequirementError):
+        kept = np.setdiff1d(kept, needed())
+        if not job.table.rows - job.spare <= len(kept) < job.table.rows:
+            raise
+        best = run(_some(job, kept))
+    allowed = job.spare - (job.table.rows - len(kept))
+    for _ in range(_RUNS):
+        rows, promise = outliers(job.table.some(kept), best, kept)
+        chosen = rows[np.argsort(-promise, kind="stable")][:allowed]
+        if not len(chosen):
+            break
+        left = np.delete(kept, chosen)
+        draft = _tried(_some(job, left), run)
+        if draft is None or _lost(job.table, left, draft) >= _lost(job.table, kept, best) - 1e-9:
+            allowed = len(chosen) // 2
+            continue
+        kept, best, allowed = left, draft, min(allowed, job.spare - (job.table.rows - len(left)))
+    groups = np.full(job.table.rows, -1, np.int32)
+    groups[kept] = best.groups
+    return replace(best, groups=groups)
+
+
+def _some(job: Job, rows: Ints) -> Job:
+    return replace(job, table=job.table.some(rows), progress=lambda _: None)
+
+
+def _tried(job: Job, run: Run) -> Draft | None:
+    try:
+        return run(job)
+    except (NotMetError, RequirementError):
+        return None
+
+
+def _lost(table: Table, kept: Ints, draft: Draft) -> float:
+    """What all rows lose, those left out everything."""
+    return float(_losses(table.some(kept), draft).sum()) + len(table.codes) * (table.rows - len(kept))
+
+
+def _losses(table: Table, draft: Draft) -> Floats:
+    """Quasi-identifiers x rows: what each row loses."""
+    losses = np.empty(table.codes.shape)
+    for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
+        if draft.cuts is None:
+            losses[place] = taxonomy.lost(*_bounds(codes, draft.groups))[draft.groups]
+        else:
+            cut = draft.cuts[place]
+            losses[place] = taxonomy.loss(cut[codes], taxonomy.ends(cut)[codes])
+    return losses
+
+
+def _bounds(codes: Codes, groups: Codes) -> tuple[Codes, Codes]:
+    """The smallest and the largest code of each group."""
+    total = int(groups.max(initial=-1)) + 1
+    lo, hi = np.full(total, np.iinfo(np.int32).max, np.int32), np.full(total, -1, np.int32)
+    np.minimum.at(lo, groups, codes)
+    np.maximum.at(hi, groups, codes)
+    return lo, hi
+
+
+# --- which rows ------------------------------------------------------------------------------------------------------
+
+
+def edges(table: Table, draft: Draft, _: Ints) -> tuple[Ints, Floats]:
+    """For groups with boxes of their own: the rows at one end of a box without which the rest would lose less."""
+    groups, sizes = draft.groups, np.bincount(draft.groups)
+    losses = _losses(table, draft)
+    kept_by_row = len(losses) - losses.sum(axis=0)
+    best, promise = np.zeros(len(sizes)), np.zeros(table.rows)
+    chosen = np.zeros(table.rows, np.bool_)
+    for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
+        lo, hi = _bounds(codes, groups)
+        for upwards in (True, False):
+            order = np.lexsort((codes if upwards else -codes.astype(np.int64), groups))
+            group, code = groups[order], codes[order]
+            # Every row in turn would be the first that stays: so many go before it.
+            gone = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[group]
+            bounds = (code, hi[group]) if upwards else (lo[group], code)
+            narrower = losses[place][order] - taxonomy.lost(*bounds)
+            gain = (sizes[group] - gone) * narrower - gone * kept_by_row[order]
+            top = np.zeros(len(sizes))
+            np.maximum.at(top, group, np.where(gone > 0, gain, 0.0))
+            first = np.full(len(sizes), -1)
+            hit = np.flatnonzero((gone > 0) & (gain > best[group]) & (gain == top[group]))
+            first[group[hit][::-1]] = gone[hit][::-1]
+            better = first > 0
+            chosen[better[groups]] = False
+            out = order[gone < first[group]]
+            chosen[out] = True
+            promise[out] = (top / np.maximum(first, 1))[groups[out]]
+            best = np.where(better, top, best)
+    rows = np.flatnonzero(chosen)
+    return rows, promise[rows]
+
+
+def blocking(table: Table, draft: Draft, free: Bools, least: int) -> tuple[Ints, Floats]:
+    """For cuts: the rows that alone keep a node from being specialized, if all of them may go (`free`)."""
+    losses = _losses(table, draft)
+    kept_by_row = len(losses) - losses.sum(axis=0)
+    promise = np.zeros(table.rows)
+    for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
+        cut = (draft.cuts or ())[place]
+        finer = _finer(table, place, cut)
+        lower = taxonomy.loss(finer, taxonomy.ends(finer))[codes]
+        _, part, number = np.unique(
+            draft.groups.astype(np.int64) * taxonomy.size + finer[codes], return_inverse=True, return_counts=True
+        )
+        node, split = cut[codes], (finer != cut) | (taxonomy.ends(finer) != taxonomy.ends(cut))
+        small = (number[part] < least) & split[codes]
+        gain = np.bincount(node, np.where(small, -kept_by_row, losses[place] - lower), taxonomy.size)
+        out = np.bincount(node, small, taxonomy.size)
+        fixed = np.bincount(node, small & ~free, taxonomy.size)
+        worth = np.where((out > 0) & (fixed == 0) & (gain > 0), gain / np.maximum(out, 1), 0.0)
+        promise = np.maximum(promise, np.where(small, worth[node], 0.0))
+    rows = np.flatnonzero(promise)
+    return rows, promise[rows]
+
+
+def _finer(table: Table, place: int, cut: Codes) -> Codes:
+    """The cut with every node replaced by its children."""
+    taxonomy, finer = table.taxonomies[place], cut.copy()
+    for lo, hi in {(int(lo), int(hi)) for lo, hi in zip(cut, taxonomy.ends(cut), strict=True) if lo < hi}:
+        for first, last in taxonomy.children(lo, hi):
+            finer[first : last + 1] = first
+    return finer
+
+
+def surplus(job: Job) -> Ints:
+    """The fewest rows of one sensitive value, drawn at random, without which the table meets what is asked; or none."""
+    table, best = job.table, np.empty(0, np.int64)
+    for value in np.flatnonzero(table.domain.totals).tolist():
+        rows = np.flatnonzero(table.sensitive == value)
+        most = min(len(rows), job.spare, len(best) or len(rows))
+        numbers = np.unique(np.linspace(1, most, _STEPS).astype(np.int64))
+        enough = numbers[_holds_without(table, value, numbers, job.requirement)]
+        if len(enough):
+            best = job.rng.permutation(rows)[: enough[0]]
+    return best
+
+
+def _holds_without(table: Table, value: int, numbers: Ints, requirement: Requirement) -> Bools:
+    """Whether the table in one group would meet a requirement without this many rows of one value, number by number."""
+    there = np.flatnonzero(table.domain.totals)
+    left = np.tile(table.domain.totals[there], (len(numbers), 1))
+    left[:, there == value] -= numbers[:, np.newaxis]
+    group = np.repeat(np.arange(len(numbers)), len(there))
+    counts = Counts(group, np.tile(there, len(numbers)), table.domain, len(numbers), left.reshape(-1))
+    return requirement.holds(counts) & (counts.sizes > 0)

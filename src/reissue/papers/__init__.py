@@ -1,0 +1,1 @@
+"""Methods and attacks of the five papers that the default path of `attack` and `publish` does not need."""

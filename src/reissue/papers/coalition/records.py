@@ -1,0 +1,323 @@
+"""Who gave which record of a release, and what is left of releases without a coalition's own records.
+
+A coalition of providers knows its own records, so it can take them out of everything that was published and then attack
+what is left like anyone else: `without` turns a series into what the coalition sees, and every attack runs on that.
+Whoever has a record of a person knows that person: where an identifier tells that others gave records of the same
+people, these are taken out too (see `people`).
+
+Providers are known for our own releases (the holder's table names them), and for files or frames that still have the
+provider column, which a published file never has: these are the holder's audit copies.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Ints
+from reissue.attacks.cases import box_text, listed, row_texts, shown
+from reissue.attacks.pictures import Shown
+from reissue.counting.cells import Domain
+from reissue.counting.keys import pack, rank
+from reissue.counting.margins import Margin
+from reissue.counting.people import ValueSets
+from reissue.data.table import code_column, column_margins
+from reissue.errors import CannotRunError, DataError, InputError, RequirementError
+from reissue.papers.coalition.contributions import Contributions
+from reissue.papers.coalition.people import Held, held, known_people, people_of_rows, repeated
+from reissue.published import Form, PublishedRelease, read_published, read_tables
+from reissue.published.series import Series
+from reissue.release.recode import tables_of
+from reissue.release.release import Boxes, Release
+from reissue.requirements import Requirement, by_column
+from reissue.requirements.of_people import of_people
+from reissue.schema import Schema
+
+__all__ = ["ProviderRecords", "read_records", "without"]
+
+
+@dataclass(frozen=True, eq=False)
+class ProviderRecords:
+    """What a release's providers gave, by published group."""
+
+    contributions: Contributions
+    """Of each provider; of sets of providers, where several of them have records of the same people."""
+    names: Sequence[str]
+    """The providers' names by number."""
+    margins: Sequence[Margin]
+    """Each sensitive column by itself, and all of them together where there are several."""
+    look: Callable[[int], tuple[Shown, dict[int, str]]]
+    """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
+    holders: Bools | None = None
+    """Sets of providers x providers; None where every person is in the records of one provider only."""
+    sets: ValueSets | None = None
+    """What the values of `contributions` stand for, where somebody has several in one group."""
+    domain: Domain | None = None
+    """Of the sensitive values, where those of `contributions` are sets."""
+    told: bool = True
+    """Whether it is known which records of different providers are the same person's; else each is taken for one."""
+
+    def known_to(self, members: Sequence[int]) -> list[int]:
+        """What a coalition of providers can take out, as numbers of `contributions`."""
+        if self.holders is None:
+            return list(members)
+        known: list[int] = np.flatnonzero(self.holders[:, list(members)].any(axis=1)).tolist()
+        return known
+
+    @property
+    def gave(self) -> Ints:
+        """Provider to the number of records that it can take out."""
+        held_ = np.bincount(self.contributions.provider, self.contributions.count).astype(np.int64)
+        if self.holders is None:
+            return np.append(held_, np.zeros(len(self.names) - len(held_), np.int64))
+        return np.asarray(held_ @ self.holders, np.int64)
+
+    def asked(self, requirement: Requirement) -> Requirement:
+        """The requirement, of people; CannotRunError where it is not defined for people with several values."""
+        domain = self.domain or self.contributions.domain
+        judged = by_column(requirement, self.margins, domain)
+        judged.fits(domain)
+        if self.sets is None or self.domain is None:
+            return judged
+        try:
+            requirement.refuse_several_rows(self.domain)
+        except RequirementError as obstacle:
+            raise CannotRunError(str(obstacle)) from None
+        return of_people(judged, self.sets)
+
+
+def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords:
+    """Count a release by group, provider and sensitive value."""
+    if published.source is not None:
+        return _of_release(published.source)
+    frame = _frame(published, schema)
+    providers, names = _numbered(frame[_column(schema)])
+    texts = [frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy() for name in schema.quasi]
+    groups, _ = rank(pack(texts, [int(text.max(initial=0)) + 1 for text in texts])[0])
+    codings = [code_column(_typed(frame[name]), schema) for name in schema.sensitive]
+    columns = [c.encode(_typed(frame[n]))[0] for c, n in zip(codings, schema.sensitive, strict=True)]
+    if len(columns) == 1:
+        totals = np.bincount(columns[0], published.weights, codings[0].taxonomy.size).astype(np.int64)
+        domain = Domain(totals, codings[0].taxonomy)
+        values = columns[0].astype(np.int64)
+        joint = np.arange(domain.size, dtype=np.int32)[np.newaxis]
+    else:
+        packed = pack(columns, [c.taxonomy.size for c in codings])[0] if columns else np.zeros(frame.height, np.int64)
+        values, _ = rank(packed)
+        domain = Domain(np.bincount(values, published.weights).astype(np.int64))
+        first = np.unique(values, return_index=True)[1]
+        joint = np.array([column[first] for column in columns], np.int32).reshape(len(columns), domain.size)
+    margins = column_margins(schema, codings, joint)
+
+    def look(group: int) -> tuple[Shown, dict[int, str]]:
+        mine = np.flatnonzero(groups == group)
+        rows = frame[mine].cast(pl.String)
+        texts = {name: rows[name][0] for name in schema.quasi}
+        return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
+
+    people = people_of_rows(published)
+    if people is not None and repeated(people[0]):
+        who, row = people
+        found = held(groups[row], providers[row], values[row], who, domain, len(names))
+        return _of_people(found, names, margins, look, domain)
+    told = people is not None or schema.several_rows is False or len(names) == 1
+    given = Contributions.of_rows(groups, providers, values, domain, published.weights)
+    return ProviderRecords(given, names, margins, look, told=told)
+
+
+def _of_people(
+    found: Held,
+    names: Sequence[str],
+    margins: Sequence[Margin],
+    look: Callable[[int], tuple[Shown, dict[int, str]]],
+    domain: Domain,
+) -> ProviderRecords:
+    """Of people, some of whom several providers have records of, or one provider several."""
+    sets = found.sets
+    if sets is None:
+        return ProviderRecords(found.contributions, names, margins, look, found.holders)
+
+    def together(group: int) -> tuple[Shown, dict[int, str]]:
+        published, texts = look(group)
+        each = np.split(sets.values, sets.starts[1:-1])
+        known = {code: [texts[one] for one in own.tolist() if one in texts] for code, own in enumerate(each)}
+        return published, {code: listed(own) for code, own in known.items() if own}
+
+    return ProviderRecords(found.contributions, names, margins, together, found.holders, sets, domain)
+
+
+def _of_release(release: Release) -> ProviderRecords:
+    """From what stays with the holder; groups with the same box are one group to a reader, unless numbered."""
+    draft, table = release.draft, release.table
+    if table.providers is None:
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
+    providers, names = _numbered(table.providers)
+    sensitive = table.sensitive if draft.sensitive is None else draft.sensitive
+    totals = np.bincount(sensitive[draft.groups >= 0], minlength=table.domain.size)
+    groups = draft.groups
+    if draft.form == Form.GENERALIZED:
+        ends = [ends[place] for place in range(len(table.sizes)) for ends in (release.boxes.lo, release.boxes.hi)]
+        number, _ = rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])
+        groups = np.where(groups >= 0, number[groups], -1).astype(np.int32)
+
+    def look(group: int) -> tuple[Shown, dict[int, str]]:
+        mine = np.flatnonzero(groups == group)
+        codes = np.unique(sensitive[mine])
+        return box_text(release, int(draft.groups[mine[0]])), dict(
+            zip(codes.tolist(), row_texts(table.decode(codes)), strict=True)
+        )
+
+    given = groups.astype(np.int64), providers, sensitive.astype(np.int64)
+    fakes = draft.counterfeits
+    if table.people is not None:
+        domain = replace(table.domain, totals=totals)
+        return _of_people(held(*given, table.people, domain, len(names)), names, table.margins, look, domain)
+    if fakes is not None:
+        of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
+        given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
+        totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
+    told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
+    contributions = Contributions.of_rows(*given, replace(table.domain, totals=totals))
+    return ProviderRecords(contributions, names, table.margins, look, told=told)
+
+
+def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
+    """With records of nobody: they count as those of the provider to whom all people of their group belong."""
+    groups, providers, sensitive = given
+    here = groups >= 0
+    low, high = (np.full(int(groups.max(initial=-1)) + 1, none) for none in (len(providers), -1))
+    np.minimum.at(low, groups[here], providers[here])
+    np.maximum.at(high, groups[here], providers[here])
+    if (low[of_fake] != high[of_fake]).any():
+        raise CannotRunError(
+            "the release has counterfeits in groups of several providers; no provider gave them, and none can tell "
+            "them apart."
+        )
+    columns = zip((groups, providers, sensitive), (of_fake, low[of_fake], value), strict=True)
+    groups, providers, sensitive = (np.concatenate(both) for both in columns)
+    return groups, providers, sensitive
+
+
+def without(series: Series, coalition: Collection[str]) -> Series:
+    """The series as a coalition sees it: without its own records."""
+    if not coalition:
+        return series
+    known: set[str] = set()
+    releases = []
+    for published in series.releases:
+        release, names = _rest(published, series.schema, coalition)
+        releases.append(release)
+        known |= names
+    strangers = len(set(coalition) - known)
+    if strangers:
+        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
+    return replace(series, releases=tuple(releases))
+
+
+def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str]) -> tuple[PublishedRelease, set[str]]:
+    """One release without the coalition's records, and the names of its providers."""
+    if published.source is None:
+        frame = _frame(published, schema)
+        names = frame[_column(schema)].cast(pl.String)
+        left = _rows_of_others(published, names.is_in(list(coalition)).to_numpy())
+        others, times = pl.Series(left > 0), published.tables.times
+        tables = read_tables(_some(frame.filter(others).drop(_column(schema))))
+        tables = tables if times is None else replace(tables, times=pl.Series(left).filter(others))
+        return PublishedRelease(tables, schema, published.form), set(names.unique())
+    release = published.source
+    if release.table.providers is None:
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
+    names = release.table.providers.cast(pl.String)
+    known: Bools = names.is_in(list(coalition)).to_numpy()
+    if release.table.people is not None:
+        known = known_people(pl.Series(release.table.people), known)
+    rest = _release_of(release, ~known)
+    _some(next(iter(rest.tables.values())))
+    return read_published(rest, schema), set(names.unique())
+
+
+def _rows_of_others(published: PublishedRelease, own: Bools) -> Ints:
+    """Row to how many of its records are of people whom the coalition does not know."""
+    people = people_of_rows(published)
+    if people is None or not repeated(people[0]):
+        return np.where(own, 0, published.row_times)
+    who, row = people
+    known = known_people(pl.Series(who), own[row])
+    return np.bincount(row[~known], minlength=len(own)).astype(np.int64)
+
+
+def _some(frame: pl.DataFrame) -> pl.DataFrame:
+    if not frame.height:
+        raise CannotRunError("the coalition gave all records of a release: there is nobody left to attack.")
+    return frame
+
+
+def _release_of(release: Release, others: Bools) -> Release:
+    """Our own release with some of its rows only, in the boxes that were published."""
+    table, draft = release.table, release.draft
+    kept = others & (draft.groups >= 0)
+    present = np.unique(draft.groups[kept])
+    groups = np.searchsorted(present, draft.groups[kept]).astype(np.int32)
+    sensitive = table.sensitive[kept]
+    domain = replace(table.domain, totals=np.bincount(sensitive, minlength=table.domain.size))
+    table = replace(
+        table, codes=table.codes[:, kept], sensitive=sensitive, domain=domain, frame=table.frame.filter(pl.Series(kept))
+    )
+    changed = None if draft.sensitive is None else draft.sensitive[kept]
+    # Looks are of all rows; without them quasi-identifiers are exact, which gives the attacker no less.
+    draft = replace(draft, groups=groups, sensitive=changed, looks=None, state=None, memory=None, e=None)
+    sizes = np.bincount(groups, minlength=len(present)).astype(np.int64)
+    boxes = Boxes(release.boxes.lo[:, present], release.boxes.hi[:, present], sizes)
+    tables = tables_of(table, draft, boxes, np.random.default_rng(0))
+    return replace(release, tables=tables, table=table, draft=draft, boxes=boxes)
+
+
+def _frame(published: PublishedRelease, schema: Schema) -> pl.DataFrame:
+    """The one table with the provider of each record."""
+    frame = published.generalized
+    if frame is None:
+        raise CannotRunError(
+            "a release publishes quasi-identifiers and sensitive values apart and does not tell who gave which value; "
+            "give the Release itself.",
+            needs=["providers"],
+        )
+    if _column(schema) not in frame.columns:
+        raise CannotRunError(
+            "a release has no column that names the provider of each record: give the holder's copy, which has it.",
+            needs=["providers"],
+        )
+    return frame
+
+
+def _column(schema: Schema) -> str:
+    if schema.provider is None:
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
+    return schema.provider
+
+
+def _numbered(column: pl.Series) -> tuple[Ints, list[str]]:
+    """Providers as numbers, in the order of their names."""
+    if column.null_count():
+        raise DataError(f"The provider is missing in {column.null_count()} rows.")
+    names = column.cast(pl.String)
+    listed = names.unique().sort()
+    numbers = names.rank("dense").to_numpy().astype(np.int64) - 1
+    return numbers, listed.to_list()
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """A column that was read as text, as numbers where all of it are numbers."""
+    if column.dtype != pl.String:
+        return column
+    for kind in (pl.Int64, pl.Float64):
+        cast = column.cast(kind, strict=False)
+        if cast.null_count() == column.null_count():
+            return cast
+    return column

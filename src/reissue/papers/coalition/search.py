@@ -1,0 +1,156 @@
+"""Searching the coalitions of a group (Rani 2014, section III): direct, top-down, bottom-up, binary, adaptive.
+
+All coalitions of `size` providers have to be harmless; size is at most one less than the group has. Harmful is monotone
+in the coalition (see `group`), which gives both prunings: what lies inside a harmless coalition is harmless,
+what contains a harmful one is harmful. Providers are ordered by attack power, the fitness of their own records: weak
+ones first where harmless coalitions are looked for, strong ones first where harmful ones are.
+
+A coalition is a number whose bits are its members. Every strategy returns a harmful coalition of at most `size`
+members, or None, always the same verdict; they differ in how many checks they make. Worst case (nothing can be pruned):
+direct C(n, size) checks, bottom-up the sum of C(n, i) up to size, top-down the sum from size to n - 1, binary
+O(n^size log(n - size)). For groups of more than about 20 providers use `exact`, which does not search.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+
+from reissue.counting.cells import Counts
+from reissue.papers.coalition.group import Group, Oracle
+from reissue.requirements import Requirement
+from reissue.requirements.fitness import fitness
+
+__all__ = ["FEW", "STRATEGIES", "Strategy", "adaptive", "binary", "bottom_up", "direct", "powers", "top_down"]
+
+FEW = 0.85
+"""Below this mean fitness of providers' own records the adaptive strategy searches by halving (the paper's value)."""
+
+Strategy = Callable[[Oracle, int], int | None]
+"""A group's oracle and the size of coalitions to a harmful coalition, or None."""
+
+
+def powers(group: Group, requirement: Requirement) -> list[float]:
+    """The attack power of each provider: the fitness of its own records."""
+    row, column = np.nonzero(group.counts)
+    counts = Counts(row, group.values[column], group.domain, group.providers, group.counts[row, column])
+    return [float(score) for score in fitness(requirement, counts)]
+
+
+def _strongest_first(oracle: Oracle) -> list[int]:
+    """The providers as bits."""
+    power = powers(oracle.group, oracle.requirement)
+    return [1 << place for place in sorted(range(len(power)), key=lambda place: (-power[place], place))]
+
+
+def direct(oracle: Oracle, size: int) -> int | None:
+    """Check every coalition of the size, until one is harmful."""
+    for chosen in combinations(_strongest_first(oracle), size):
+        if oracle.breaks(sum(chosen)):
+            return sum(chosen)
+    return None
+
+
+def bottom_up(oracle: Oracle, size: int) -> int | None:
+    """Check coalitions from the outsider (none) upwards, until one is harmful: upward pruning."""
+    ordered = _strongest_first(oracle)
+    for number in range(size + 1):
+        for chosen in combinations(ordered, number):
+            if oracle.breaks(sum(chosen)):
+                return sum(chosen)
+    return None
+
+
+def top_down(oracle: Oracle, size: int) -> int | None:
+    """Check coalitions from the largest downwards, leaving out what lies inside a harmless one: downward pruning.
+
+    A coalition needs checking exactly if all coalitions with one member more are harmful.
+    """
+    strongest = _strongest_first(oracle)
+    everyone = sum(strongest)
+    layer = [everyone ^ bit for bit in strongest]
+    for number in range(oracle.group.providers - 1, size - 1, -1):
+        harmful = {}
+        for coalition in layer:
+            if oracle.breaks(coalition):
+                if number == size:
+                    return coalition
+                harmful[coalition] = True
+        layer = list(_all_above_in(harmful, strongest))
+    return None
+
+
+def _all_above_in(harmful: dict[int, bool], strongest: list[int]) -> Iterator[int]:
+    """The coalitions with one member less, all of whose extensions by one member are harmful; each once."""
+    seen = set()
+    for coalition in harmful:
+        for bit in strongest:
+            below = coalition ^ bit
+            if coalition & bit and below not in seen:
+                seen.add(below)
+                if all(below | extra in harmful for extra in strongest if not below & extra):
+                    yield below
+
+
+def binary(oracle: Oracle, size: int) -> int | None:
+    """Algorithm 1: from each unverified coalition find, by halving, the largest harmless one on a chain above it."""
+    ordered = _strongest_first(oracle)
+    known = _Known(oracle)
+    for chosen in combinations(ordered, size):
+        coalition = sum(chosen)
+        if known.inside_harmless(coalition):
+            continue
+        if known.breaks(coalition):
+            return coalition
+        outside = [bit for bit in ordered[::-1] if not coalition & bit]
+        chain = [coalition]
+        for bit in outside[:-1]:
+            chain.append(chain[-1] | bit)
+        _halve(known, chain)
+    return None
+
+
+def _halve(known: "_Known", chain: list[int]) -> None:
+    """Find where a growing chain of coalitions turns harmful; its first one is harmless."""
+    if not known.breaks(chain[-1]):
+        return
+    low, high = 0, len(chain) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if known.breaks(chain[middle]) else (middle, high)
+
+
+class _Known:
+    """What is known of coalitions: the harmless and harmful ones found so far, with both prunings."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._harmless: list[int] = []
+        self._harmful: list[int] = []
+
+    def inside_harmless(self, coalition: int) -> bool:
+        return any(coalition & ~larger == 0 for larger in self._harmless)
+
+    def breaks(self, coalition: int) -> bool:
+        if self.inside_harmless(coalition):
+            return False
+        if any(smaller & ~coalition == 0 for smaller in self._harmful):
+            return True
+        found = self._oracle.breaks(coalition)
+        (self._harmful if found else self._harmless).append(coalition)
+        return found
+
+
+def adaptive(oracle: Oracle, size: int) -> int | None:
+    """Binary where providers' own records score low on average (a breach is likely), top-down otherwise."""
+    mean = float(np.mean(powers(oracle.group, oracle.requirement)))
+    return (binary if mean < FEW else top_down)(oracle, size)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "direct": direct,
+    "top-down": top_down,
+    "bottom-up": bottom_up,
+    "binary": binary,
+    "adaptive": adaptive,
+}

@@ -1,0 +1,236 @@
+"""A table and the releases that were made before it: what they hold against the next one, and why there may be none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import Cells, cells_of
+from reissue.counting.histogram import Histogram
+from reissue.counting.keys import pack
+from reissue.data.table import Table
+from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
+from reissue.papers.correspondence.arrivals import arrived_after
+from reissue.papers.correspondence.earlier import Arrived, Chained, covers_of
+from reissue.papers.correspondence.history import ChainHistory, add_release, all_values, replayed
+from reissue.published import PublishedRelease, read_published
+from reissue.published.groups import PublishedValues, SeriesCounts, read_nodes
+from reissue.published.recodings import refuse_other_recodings
+from reissue.release.release import Release
+from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding
+from reissue.taxonomy.tree import ROOT
+
+__all__ = ["EarlierCells", "never_published", "read_history", "recheck", "recheck_counted", "refusal"]
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierCells:
+    """The next table's cells in common codes with all earlier releases, and what those hold against it."""
+
+    cells: Cells
+    """The last row of their codes is the sensitive value."""
+    code: Ints
+    """Sensitive value in common codes to the table's own code."""
+    past: ChainHistory | None
+    """The earlier releases, if there are any."""
+    chained: Chained
+    """The chains of groups on which a target may stand, by arrival time."""
+    arrived: Arrived
+    """What arrived after each earlier release."""
+
+
+def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> EarlierCells:
+    """What earlier releases hold against a table, in the table's own codings."""
+    past = _read_past(after, table.schema, table.codings)
+    own, common = _values(table, past)
+    codes, sizes = np.vstack([table.codes, common[table.sensitive].astype(np.int32)]), [*table.sizes, len(own)]
+    cells = cells_of(codes, sizes, table.times)
+    if past is None:
+        return EarlierCells(cells, own, past, *_nothing(table, len(own)))
+    columns = _placed(past.quasi, table)
+    arrived = arrived_after(past, columns, cells, len(own), table.sizes)
+    return EarlierCells(cells, own, past, _chained(past, columns, table, len(own)), arrived)
+
+
+def never_published(table: Table, after: ChainHistory | Sequence[Any]) -> Bools:
+    """The rows that no record of any earlier release can be: none has their value in a group that holds them.
+
+    Only these may be left out of a growing table. To everyone else they arrive when they are first published; were a
+    record left out that had been published, it would seem to have left.
+    """
+    past = _read_past(after, table.schema, table.codings)
+    new = np.ones(table.rows, np.bool_)
+    if past is None:
+        return new
+    own, common = _values(table, past)
+    columns, shown = _placed(past.quasi, table), past.shown
+    covers = covers_of(columns, shown.nodes, past.release, past.releases, table.sizes)
+    sizes = [*table.sizes, len(own)]
+    for release in range(past.releases):
+        view = past.view(release)
+        boxes = [column.lo[row][view.group] for column, row in zip(columns, view.nodes, strict=True)]
+        mine = [cover.lo[cover.which[release]][codes] for cover, codes in zip(covers, table.codes, strict=True)]
+        value = np.append(view.value, common[table.sensitive])
+        keys, _ = pack([*(np.append(a, b) for a, b in zip(boxes, mine, strict=True)), value], sizes)
+        new &= ~np.isin(keys[len(view.value) :], keys[: len(view.value)])
+    return new
+
+
+def _values(table: Table, past: ChainHistory | None) -> tuple[Ints, Ints]:
+    """Sensitive value in common codes with the earlier releases to the table's own code, and the other way round."""
+    codes = np.flatnonzero(table.domain.totals).astype(np.int32)
+    values, number = all_values(() if past is None else past.values, _tops(table, codes), table.schema.sensitive)
+    own, common = np.zeros(len(values), np.int64), np.zeros(table.domain.size, np.int64)
+    own[number], common[codes] = codes, number
+    return own, common
+
+
+def _read_past(after: ChainHistory | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> ChainHistory | None:
+    """Earlier releases: as they were carried on, or else taken up one by one with the holder's own codings."""
+    if isinstance(after, ChainHistory):
+        return after
+    past = None
+    for number, data in enumerate(after, start=1):
+        release = read_published(data, schema)
+        frame, times = release.generalized, release.tables.times
+        if frame is None:
+            raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
+        if not frame.height:
+            raise DataError(f"Release {number} has no rows.")
+        try:
+            past = add_release(past, frame, schema, codings, None if times is None else times.to_numpy())
+        except CannotRunError as obstacle:
+            raise _lost(obstacle) from None
+    return past
+
+
+def _lost(obstacle: CannotRunError) -> DataError:
+    return DataError(f"The earlier releases cannot be followed: {obstacle}")
+
+
+def recheck(release: Release, after: ChainHistory | Sequence[Any]) -> ChainHistory | None:
+    """Attack what was published together with the earlier releases, with code that shares nothing with the search.
+
+    Returns earlier releases that were carried on, with this one, for the next; None if they were not, or cannot be.
+    """
+    schema, codings, frame = release.schema, release.table.codings, release.tables["release"]
+    carried = _carried(after, frame, schema) if isinstance(after, ChainHistory) else None
+    if carried is None:
+        past = list(replayed(after, schema, codings))[-1] if isinstance(after, ChainHistory) else None
+        whole = add_release(past or _read_past(after, schema, codings), frame, schema, codings)
+    else:
+        whole = carried
+    _refuse_exposed(whole, release.requirement.least)
+    return carried
+
+
+def recheck_counted(
+    release: PublishedRelease, codings: Sequence[Coding], least: int, after: ChainHistory | Sequence[Any]
+) -> None:
+    """The same of a release that an engine counted."""
+    past = _read_past(after, release.schema, codings)
+    _refuse_exposed(add_release(past, release.main, release.schema, codings, release.weights), least)
+
+
+def _refuse_exposed(whole: ChainHistory, least: int) -> None:
+    if (whole.chains.sizes < least).any():
+        raise InternalError(
+            "The release does not withstand the attack that it was made to withstand. Nothing was published. "
+            "Please report this."
+        )
+
+
+def _carried(past: ChainHistory, frame: pl.DataFrame, schema: Schema) -> ChainHistory | None:
+    """By what their texts say cuts may cross where the holder's own values lie apart; then nothing is carried on."""
+    try:
+        return add_release(past, frame, schema)
+    except CannotRunError:
+        return None
+
+
+def _tops(table: Table, codes: Codes) -> pl.DataFrame:
+    """Rows of some sensitive values, with every quasi-identifier generalized to the root."""
+    secret = table.decode(codes) if table.schema.sensitive else pl.DataFrame({ROOT: [ROOT] * len(codes)})
+    return secret.with_columns(pl.lit(ROOT).alias(name) for name in table.schema.quasi)
+
+
+def _placed(quasi: Sequence[PublishedValues], table: Table) -> list[PublishedValues]:
+    """The nodes of earlier releases as intervals of the table's leaves."""
+    read, placed = [], []
+    for column, coding in zip(quasi, table.codings, strict=True):
+        texts = pl.Series(column.name, column.texts, dtype=pl.String)
+        own, (number,) = read_nodes([texts], table.schema.hierarchy(column.name), coding)
+        read.append(own)
+        placed.append(PublishedValues(column.name, own.lo[number], own.hi[number], column.texts, own.exact))
+    try:
+        refuse_other_recodings(SeriesCounts(tuple(read), (), ()), ())
+    except CannotRunError as obstacle:
+        raise _lost(obstacle) from None
+    return placed
+
+
+def _chained(past: ChainHistory, columns: Sequence[PublishedValues], table: Table, values: int) -> Chained:
+    chains = past.chains
+    covers = covers_of(columns, chains.nodes, chains.arrived, past.releases, table.sizes)
+    leaves = [column.lo[row] for column, row in zip(columns, chains.nodes, strict=True)]
+    held = Histogram(chains.starts, chains.value, chains.count.astype(np.int64), values)
+    return Chained(leaves, chains.arrived, covers, held, past.releases)
+
+
+def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
+    """What no earlier release holds against a table."""
+    none = np.empty(0, np.int64)
+    nodes = [
+        PublishedValues(name, none.astype(np.int32), none.astype(np.int32), (), exact=True)
+        for name in table.schema.quasi
+    ]
+    covers = covers_of(nodes, np.empty((len(nodes), 0), np.int32), none, 0, table.sizes)
+    leaves = [none.astype(np.int32)] * len(nodes)
+    chained = Chained(leaves, none, covers, Histogram(np.zeros(1, np.int64), none, none, values), 0)
+    return chained, Arrived(leaves, none, covers, none, none, 0, values)
+
+
+# --- why there may be no next release --------------------------------------------------------------------------------
+
+
+def refusal(history: EarlierCells, table: Table, least: int) -> NotMetError | None:
+    """Why not even the most general table would do, if it would not: which release binds, and by how much."""
+    past = None
+    total = 1 if history.past is None else history.past.releases + 1
+    if history.past is not None:
+        for past in replayed(history.past, table.schema, table.codings):
+            if (low := _lowest(past, least)) is not None:
+                return NotMetError(_binding(past.releases, total, *low, least))
+    whole = add_release(past, _tops(table, table.sensitive), table.schema, table.codings, table.times)
+    low = _lowest(whole, least)
+    return None if low is None else NotMetError(_binding(total, total, *low, least))
+
+
+def _lowest(past: ChainHistory, least: int) -> tuple[int, int] | None:
+    """The first arrival time, from 0, of somebody who has too little left, and the least that is."""
+    left, arrived = past.chains.sizes, past.chains.arrived
+    if not (left < least).any():
+        return None
+    first = int(arrived[left < least].min())
+    return first, int(left[arrived == first].min())
+
+
+def _binding(last: int, total: int, arrived: int, left: int, least: int) -> str:
+    """Which release binds, in words; releases count from 1, arrival times from 0."""
+    lacking = f"{left:,} of {least:,} records"
+    if last < total:
+        together = f"releases 1 to {last} together already leave" if last > 1 else "release 1 already leaves"
+        return (
+            f"No next release can be safe: {together} only {lacking} to someone who arrived with release "
+            f"{arrived + 1}. Release {last} binds. Start a new series, or ask for less."
+        )
+    # The root takes nothing from those who were there before, so this is about those who arrived last.
+    return (
+        f"No next release can be safe yet: even with everything generalized to the root, only {lacking} are left to "
+        f"someone who arrived after release {last - 1}. Release {last - 1} binds. Wait until at least "
+        f"{least - left:,} more have arrived, or ask for less."
+    )

@@ -1,0 +1,389 @@
+"""Attack by mechanism (Wong, Fu, Wang, Pei 2009, section 5.2): the adversary knows the algorithm itself.
+
+The general attack takes any deterministic anonymizer, one of ours by name or a function from a table to what it would
+publish, and keeps the worlds (assignments of sensitive values to people that the release allows) that it sends to the
+very same release: the same rows, in whatever order. The adversary knows in which group each person stands (for a
+function, which shows rows and not people, that has to follow from the quasi-identifiers). Worlds are enumerated when
+they are few and sampled when they are many; the posterior of a sample comes with its error. For a method that draws
+random numbers worlds are sampled, and one is kept if a run with fresh numbers gives the release.
+
+The paper's three examples need no run of the algorithm: what it preferred must have failed (see `refusals`). For
+monotone requirements that gives the same posterior as running it, thousands of times faster. Mondrian's refusals
+mostly touch one group each, so its releases can be attacked at any size (`by_components`), and by default they are.
+
+Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing. None is drawn
+where the worlds that differ least from the release (two people of a group have each other's value) lead elsewhere, and
+one that keeps none of its first 256 is given up: the attack was then not run. It takes longer than all other attacks
+together, so it is run only where it is asked for by name. O(worlds x one run of the algorithm).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.attacks.findings import Finding, Status, not_run
+from reissue.attacks.pictures import Case
+from reissue.attacks.registry import attack
+from reissue.counting.cells import Domain
+from reissue.data.draws import draw_key, drawn
+from reissue.data.table import Table, to_polars
+from reissue.errors import CannotRunError, InputError, NotMetError, Why
+from reissue.methods.registry import Job, find
+from reissue.papers.mechanism.case import tell
+from reissue.papers.mechanism.components import Parts, by_components
+from reissue.papers.mechanism.possible import Belief, Possible, enough, interval, weigh
+from reissue.papers.mechanism.refusals import median_splits
+from reissue.papers.mechanism.signatures import Signature, frame_signature, signature
+from reissue.papers.minimality.attack import requirement_of
+from reissue.papers.minimality.rules import limit_of, value_sets
+from reissue.people.knowledge import Knowledge
+from reissue.published import PublishedRelease, read_published
+from reissue.published.series import Series
+from reissue.release.recode import boxes_of, tables_of
+from reissue.release.release import Release
+from reissue.requirements import Requirement, by_column
+from reissue.schema import Options, Schema
+
+__all__ = [
+    "Belief",
+    "by_components",
+    "by_running",
+    "mechanism",
+    "median_splits",
+    "possible_worlds",
+]
+
+NAME = "mechanism"
+BUDGET = 2_000
+"""Runs of the algorithm."""
+_CELLS = 2_000_000
+"""Rows times runs, at most: what a minute or so allows."""
+_LOTS = 8
+"""So many draws tell whether a release depends on them."""
+_LEAST = 200
+"""With fewer runs there is no point in starting."""
+Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
+
+
+@attack(
+    NAME,
+    "Runs the algorithm on every possible table and keeps those that give the same release.",
+    per_release=True,
+    on_request=True,
+    needs=(
+        "the algorithm, its requirement and the original table (`--knows algorithm=NAME`, `--knows requirement=...`, "
+        "`--knows population=FILE`); of our own releases all are known"
+    ),
+    story=(
+        "Someone has the software itself and runs it on every table that the release allows. Tables that would have "
+        "given another release cannot be the original; what those that remain agree on is known."
+    ),
+    prevention=(
+        (
+            "Use a requirement that does not look at sensitive values (`k` alone), or the method `anatomy`, which "
+            "draws its groups by chance."
+        ),
+        "With other methods ask for more than you need, and look at this attack again.",
+    ),
+)
+def mechanism(series: Series, knowledge: Knowledge) -> Finding:
+    """Attack every release of our own, and report the worst."""
+    outcomes = [_outcome(release, series, knowledge) for release in series.releases]
+    worst = max(outcomes, key=lambda outcome: (outcome.people, outcome.posterior))
+    gaps = [outcome for outcome in outcomes if not outcome.known.all()]
+    details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
+    if gaps and not worst.people:
+        return not_run(NAME, series.numbers, gaps[0].reason(), details, why=Why.TOO_LARGE)
+    return Finding(
+        NAME,
+        Status.EXPOSED if worst.people else Status.WITHSTOOD,
+        worst.sentence(),
+        tuple(series.numbers),
+        people=worst.people,
+        population=len(worst.believed),
+        measure="posterior: how surely someone who knows the algorithm links a person to a sensitive value",
+        worst=worst.posterior,
+        limit=worst.limit,
+        details=details | {"case": worst.case(series.numbers[outcomes.index(worst)])},
+    )
+
+
+def possible_worlds(release: Release, *, free: bool | None = None) -> Possible:
+    """The worlds that one of our releases allows; `free` where the method may have changed values."""
+    draft, table = release.draft, release.table
+    if draft.counterfeits is not None:
+        raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
+    published = table.sensitive if draft.sensitive is None else draft.sensitive
+    kept = draft.groups >= 0
+    domain = Domain(np.bincount(published[kept], minlength=table.domain.size), table.domain.taxonomy)
+    free = find(release.method).changes_values if free is None else free
+    return Possible(draft.groups.astype(np.int64), published, domain, free)
+
+
+def by_running(
+    release: Release,
+    algorithm: str | Anonymizer | None = None,
+    *,
+    options: Options | None = None,
+    budget: int = BUDGET,
+    sample: bool | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Belief:
+    """What is believed when the algorithm must give this release: by default the release's own method.
+
+    `sample` says whether worlds are sampled; by default if there are more than the budget, or the method is random.
+    """
+    rng = rng or np.random.default_rng(0)
+    algorithm = algorithm or release.method
+    possible = possible_worlds(release)
+    if callable(algorithm):
+        keep = _same_frames(release, algorithm)
+        return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
+    keep = _same_drafts(release, algorithm, dict(options or {}), rng)
+    sample = True if sample is None and find(algorithm).random else sample
+    return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
+
+
+def _same_drafts(
+    release: Release, name: str, options: dict[str, Any], rng: np.random.Generator
+) -> Callable[[Codes], Bools]:
+    """Whether one of our methods sends worlds to the release; it must send the original there."""
+    method = find(name)
+    if method.stateful:
+        raise CannotRunError(f"'{name}' remembers earlier releases: it cannot be run again on one table alone.")
+    settled = method.settle(options)
+    target = signature(release.table, release.draft)
+
+    def run(world: Codes) -> Signature | None:
+        table = _with(release.table, world)
+        seed = rng.integers(2**63) if method.random else 0
+        asked = by_column(release.requirement, table.margins, table.domain)
+        job = Job(table, asked, np.random.default_rng(seed), options=settled)
+        try:
+            method.refuse_impossible(asked, table)
+            return signature(table, method.run(job))
+        except (InputError, NotMetError):
+            return None
+
+    if not method.random and run(release.table.sensitive) != target:
+        raise CannotRunError("the algorithm does not give this release of its own table: its options differ.")
+    return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
+
+
+def _with(table: Table, world: Codes) -> Table:
+    """The same people with other sensitive values; algorithms see codes only, so the frame stays as it is."""
+    totals = np.bincount(world, minlength=table.domain.size)
+    return replace(table, sensitive=world, domain=Domain(totals, table.domain.taxonomy))
+
+
+def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bools]:
+    """Whether anyone's function sends worlds to the release."""
+    schema = release.schema
+    target = frame_signature(read_published(release, schema))
+
+    def run(world: Codes) -> bool:
+        values = {column.name: column for column in release.table.decode(world)}
+        published = function(release.table.frame.with_columns(**values))
+        return frame_signature(read_published(published, schema)) == target
+
+    return lambda worlds: np.array([run(world) for world in worlds], np.bool_)
+
+
+# --- the finding -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What knowing the algorithm tells about one release."""
+
+    parts: Parts
+    believed: Floats
+    """People x sensitive value sets."""
+    shares: Floats
+    """The same, as the release alone tells."""
+    limit: float
+    source: Release
+    asked: Bools
+    """The sets of values."""
+
+    @property
+    def known(self) -> Bools:
+        """Person to whether anything can be said."""
+        return self.parts.known
+
+    def _low(self, tests: int) -> Floats:
+        low, _ = interval(self.believed, self.parts.support[:, np.newaxis], tests)
+        return np.where(self.parts.support[:, np.newaxis] < 0, self.believed, low)
+
+    @property
+    def people(self) -> int:
+        """How many people are surely linked more surely than the limit allows."""
+        least = self._low(self.believed.size).max(axis=1, initial=0.0)
+        return int(((least > self.limit + 1e-9) & self.known).sum())
+
+    @property
+    def posterior(self) -> float:
+        """The largest posterior."""
+        return float(self.believed[self.known].max(initial=0.0))
+
+    @property
+    def error(self) -> float:
+        """Half the width of its 95% interval, for the person with that posterior about whom most is known."""
+        most = np.where(self.known[:, np.newaxis], self.believed, -1.0).max(axis=1, initial=-1.0)
+        support = self.parts.support[most >= self.posterior - 1e-12]
+        if not len(support) or (support < 0).any():
+            return 0.0
+        low, high = interval(np.array([self.posterior]), int(support.max()))
+        return float(high[0] - low[0]) / 2
+
+    def details(self) -> dict[str, Any]:
+        """For the finding."""
+        worlds = self.parts.worlds
+        return {
+            "posterior": self.posterior,
+            "error": self.error,
+            "worlds": worlds if worlds < 10**15 else float(f"{worlds:.3e}") if worlds < 10**300 else 1e300,
+            "tried": self.parts.tried,
+            "kept": self.parts.kept,
+            "sampled": bool((self.parts.support >= 0).any()),
+            "unknown": int((~self.known).sum()),
+        }
+
+    def case(self, number: int) -> Case:
+        """Its worst case; `number` is that of the release."""
+        tried = self.parts.tried
+        worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows"
+        return tell(number, self.source, self.believed, self.shares, self.known, self.asked, self.limit, worlds)
+
+    def reason(self) -> str:
+        """Why it was not run."""
+        return (
+            f"of {self.parts.tried:,} worlds only {self.parts.kept:,} gave the same release, too few to say anything "
+            f"about {int((~self.known).sum()):,} people. Try a part of the table."
+        )
+
+    def sentence(self) -> str:
+        """In plain words."""
+        left = f"Of {self.parts.tried:,} worlds that were tried {self.parts.kept:,} lead to this very release"
+        if not self.parts.tried:
+            left = "Every world that the release allows leads to it"
+        surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
+        if self.people:
+            return (
+                f"{left}; who knows the algorithm links {self.people:,} of {len(self.believed):,} people to a "
+                f"sensitive value with more than {self.limit:.3g}, the surest with {surest}."
+            )
+        return (
+            f"{left}; nobody is linked to a sensitive value with more than {self.limit:.3g}, the surest with {surest}."
+        )
+
+
+def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Outcome:
+    """Attack one release: Mondrian by what it refused, at any size; others by running them again."""
+    requirement = requirement_of(release, series, knowledge)
+    source = release.source or _made_again(release, series, knowledge, requirement)
+    requirement = by_column(requirement, source.table.margins, source.table.domain)
+    more = 10 if series.exact else 1
+    plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
+    if not knowledge.algorithm and find(source.method).blind and not requirement.sensitive:
+        # Whatever the values are, the same release comes out.
+        parts = by_components(possible_worlds(source), [], requirement)
+    elif plain and source.suppressed == 0 and source.method == "mondrian":
+        parts = _refused_by_mondrian(source, requirement, 10 * BUDGET * more)
+    else:
+        parts = _run_again(source, knowledge, more)
+    kept = source.draft.groups >= 0
+    asked = value_sets(requirement, source.table.domain, knowledge.values, source.table.margins)
+    believed, shares = _believed(parts.posterior, source, asked, kept)
+    limit = series.limits.get(NAME, limit_of(requirement))
+    limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
+    parts = replace(parts, posterior=parts.posterior[kept], support=parts.support[kept], known=parts.known[kept])
+    return _Outcome(parts, believed, shares[source.draft.groups[kept]], limit, source, asked)
+
+
+def _refused_by_mondrian(source: Release, requirement: Requirement, budget: int) -> Parts:
+    """Whatever the size of the table: every component of what was refused, on its own."""
+    possible = possible_worlds(source)
+    _same_drafts(source, "mondrian", {}, np.random.default_rng(0))
+    refusals = median_splits(source.table, source.draft.groups.astype(np.int64))
+    return by_components(possible, refusals, requirement, budget=budget)
+
+
+def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
+    """All people at once, by running the algorithm."""
+    budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
+    if budget < _LEAST:
+        raise CannotRunError(
+            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more.",
+            too_large=True,
+        )
+    belief = by_running(
+        source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
+    )
+    people = len(source.draft.groups)
+    support = np.full(people, belief.kept if belief.sampled else -1)
+    known = np.full(people, enough(belief))
+    return Parts(belief.posterior, support, known, belief.worlds, belief.tried, belief.kept)
+
+
+def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
+    """The holder's release, made again from the original."""
+    if knowledge.population is None or not isinstance(knowledge.algorithm, str):
+        raise CannotRunError(
+            "it runs the algorithm again, for which it needs its name and the original table.",
+            needs=["algorithm", "people"],
+        )
+    data = knowledge.population
+    if not isinstance(data, Table):
+        data, _ = to_polars(data, series.schema)
+        if set(series.schema.sensitive) - set(data.columns):
+            raise CannotRunError(
+                "it runs the algorithm again, for which the original's sensitive values are needed.", needs=["people"]
+            )
+    try:
+        again = _made(data, series.schema, requirement, knowledge)
+    except (InputError, NotMetError) as problem:
+        raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
+    look = frame_signature(read_published(again, series.schema))
+    if look != frame_signature(release):
+        method = find(knowledge.algorithm)
+        lots = range(_LOTS if method.draws(method.settle(knowledge.options)) else 0)
+        drawn_again = (_made(data, series.schema, requirement, knowledge, lot) for lot in lots)
+        if any(frame_signature(read_published(one, series.schema)) != look for one in drawn_again):
+            follow = "" if requirement.sensitive else " Its groups do not follow values."
+            raise CannotRunError(
+                "the algorithm draws by lot who of several people with equal quasi-identifiers is in which group: "
+                f"without its seed it makes another release.{follow}"
+            )
+        raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
+    return again
+
+
+def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowledge, lot: int | None = None) -> Release:
+    """The release that a method makes of a table by itself, by a known seed; equal people as they stand, or by lot."""
+    method = find(str(knowledge.algorithm))
+    if method.stateful:
+        raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
+    table = (data if isinstance(data, Table) else Table.read(data, schema)).with_boxes(tight=False)
+    asked = by_column(requirement, table.margins, table.domain)
+    method.refuse_impossible(asked, table)
+    rng, options = np.random.default_rng(0), method.settle(knowledge.options)
+    if lot is not None:
+        table = drawn(table, draw_key(np.random.default_rng(lot)))
+    draft = method.run(Job(table, asked, rng, options=options))
+    boxes = boxes_of(table, draft)
+    return Release(tables_of(table, draft, boxes, rng), table, draft, boxes, requirement, method.name)
+
+
+def _believed(posterior: Floats, release: Release, asked: Bools, kept: Bools) -> tuple[Floats, Floats]:
+    """People x sensitive value sets: what is believed, and what the release alone tells."""
+    groups: Ints = release.draft.groups[kept].astype(np.int64)
+    published = (release.table.sensitive if release.draft.sensitive is None else release.draft.sensitive)[kept]
+    rows = np.bincount(groups)
+    shares = np.stack([np.bincount(groups, mask[published]) / np.maximum(rows, 1) for mask in asked], axis=1)
+    return posterior[kept] @ asked.T, shares

@@ -1,0 +1,237 @@
+"""The minimality attack (Wong, Fu, Wang and Pei, "Anonymization-based attacks in privacy-preserving data publishing").
+
+An algorithm that does not generalize without need says, by what it generalized, where the requirement was broken. The
+adversary has the release, a table of everyone's quasi-identifiers (of just these people, or of more, or only the
+multiset of values and the target's own) and the requirement; keeps the worlds in which every generalized group holds an
+original class that broke it; and so links people to sensitive value sets more surely than the requirement means to
+allow. Its measure is the credibility (definition 2); the limit is 1/m (definition 5), by default what the requirement
+itself names. Near-to-minimality (definition 4), where a stronger requirement was used than intended, is the same
+attack with a limit of one's own: `limits={"minimality": 1/2}`.
+
+Global and local recoding alike: see `people.linkage` for who stands where and `credible` for the worlds. O(s N) for a
+group of N people, s of them sensitive, where one set of values can break; all groups that look alike are solved once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Floats
+from reissue.attacks.cases import box_text, shown
+from reissue.attacks.findings import Finding, Status, not_run
+from reissue.attacks.fold import release_by_release
+from reissue.attacks.pictures import Case
+from reissue.attacks.registry import attack
+from reissue.errors import CannotRunError, Why
+from reissue.methods.registry import known
+from reissue.papers.minimality.case import tell, worst_of
+from reissue.papers.minimality.credible import BUDGET, Credibility, credibility
+from reissue.papers.minimality.rules import limit_of, value_sets
+from reissue.people.knowledge import Knowledge
+from reissue.people.linkage import Linkage, link, link_release
+from reissue.published import PublishedRelease
+from reissue.published.series import Series
+from reissue.requirements import Requirement, by_column, parse
+
+__all__ = ["Credibility", "Linkage", "credibility", "limit_of", "link", "link_release", "minimality", "requirement_of"]
+
+NAME = "minimality"
+_SLACK = 1e-9
+"""A credibility of exactly 1/m is allowed, however it was rounded."""
+
+
+def _judge(outcomes: Sequence["_Outcome"], series: Series, _: Knowledge) -> Finding:
+    """Report the worst release."""
+    worst = _worst(outcomes)
+    details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
+    exposed = worst.people > 0
+    if not exposed and any(outcome.gaps for outcome in outcomes):
+        reason = next(outcome.reason for outcome in outcomes if outcome.gaps)
+        return not_run(NAME, series.numbers, reason, details, why=Why.TOO_LARGE)
+    return Finding(
+        NAME,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
+        worst.sentence(),
+        tuple(series.numbers),
+        people=worst.people,
+        population=worst.population,
+        measure="credibility: how surely a person is linked to a sensitive value (or set of values)",
+        worst=worst.worst,
+        limit=worst.limit,
+        details=details,
+    )
+
+
+def _worst(outcomes: Sequence["_Outcome"]) -> "_Outcome":
+    return max(outcomes, key=lambda outcome: (outcome.worst > outcome.limit + _SLACK, outcome.people, outcome.worst))
+
+
+def _explain(outcomes: Sequence["_Outcome"], found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+    """With the case of the worst release."""
+    if found.status == Status.NOT_RUN:
+        return found
+    worst = _worst(outcomes)
+    return replace(found, details={**found.details, "case": _case(outcomes.index(worst), worst, series, knowledge)})
+
+
+def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> Case:
+    linkage, release = worst.linkage, series.releases[place]
+    asked = value_sets(worst.requirement, linkage.domain, knowledge.values, linkage.margins)
+    group = worst_of(linkage, worst.found).group
+    own = release.source if knowledge.population is None else None
+    boxed = own is None and release.form.boxes
+    look = shown(release.box(group)) if boxed else {} if own is None else box_text(own, group)
+    return tell(series.numbers[place], linkage, worst.found, asked, worst.requirement, worst.limit, look)
+
+
+def requirement_of(release: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
+    """What the release was made to meet, as far as the adversary knows."""
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
+    given: Any = knowledge.requirement
+    if given is None and release.source is not None:
+        given = release.source.requirement
+    given = given or series.schema.policy.get("require")
+    if given is None:
+        raise CannotRunError(
+            "it needs to know the requirement that the releases were made to meet.", needs=["requirement"]
+        )
+    requirement = given if isinstance(given, Requirement) else parse(str(given))
+    # What is asked of a release as a whole breaks no class by itself: taken for a reason it would hide the others.
+    return requirement.in_groups or requirement
+
+
+def linkage_of(release: PublishedRelease, knowledge: Knowledge) -> Linkage:
+    """Who stands where: the holder knows, anyone else needs a table of everyone's quasi-identifiers."""
+    if knowledge.population is not None:
+        return link(release, knowledge.population)
+    if release.source is None:
+        raise CannotRunError(
+            "it needs a table of everyone's quasi-identifiers (the original, or an external table).", needs=["people"]
+        )
+    return link_release(release.source)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What one release gives away."""
+
+    found: Credibility
+    placed: Floats
+    """Class to its people in the data."""
+    limit: float
+    why: str
+    """Why nothing can be excluded, if so."""
+    linkage: Linkage
+    requirement: Requirement
+
+    @property
+    def above(self) -> Any:
+        """Classes whose people are linked more surely than the limit allows."""
+        return (self.found.worst > self.limit + _SLACK) & (self.placed > 0)
+
+    @property
+    def people(self) -> int:
+        """How many people that is."""
+        return int(self.placed[self.above].sum())
+
+    @property
+    def population(self) -> int:
+        """Out of how many."""
+        return int(self.placed.sum())
+
+    @property
+    def worst(self) -> float:
+        """The largest credibility."""
+        return float(self.found.worst[self.placed > 0].max(initial=0.0))
+
+    @property
+    def gaps(self) -> int:
+        """Groups that could not be attacked."""
+        return self.found.unsolved + self.found.unknown
+
+    @property
+    def reason(self) -> str:
+        """Why those could not."""
+        gaps = [
+            f"{self.found.unsolved:,} allow more worlds than can be counted" if self.found.unsolved else "",
+            f"of {self.found.unknown:,} it is not known who stands in them" if self.found.unknown else "",
+        ]
+        missing = ", and ".join(filter(None, gaps))
+        return f"of {self.found.generalized:,} generalized groups {missing}. The others expose nobody."
+
+    def details(self) -> dict[str, Any]:
+        """For the finding."""
+        chosen = self.above
+        weights = self.placed[chosen]
+        average = float(np.average(self.found.worst[chosen], weights=weights)) if len(weights) else None
+        return {
+            "credibility": self.worst,
+            "problematic": self.people,
+            "average": average,
+            "published": float(self.found.shares[self.placed > 0].max(initial=0.0)),
+            "generalized": self.found.generalized,
+            "excluded": self.found.excluded,
+            "unsolved": self.found.unsolved,
+            "unknown": self.found.unknown,
+            "exact": self.found.exact,
+        }
+
+    def sentence(self) -> str:
+        """In plain words."""
+        if self.people:
+            return (
+                f"Knowing that nothing was generalized without need, one links {self.people:,} of {self.population:,} "
+                f"people to a sensitive value with more than {self.limit:.3g}, the surest with {self.worst:.3g}."
+            )
+        if not self.found.excluded:
+            why = self.why or "every group has a class that breaks the requirement whatever its values, or none can"
+            return f"Nothing can be excluded: {why}. Nobody is linked to a value more surely than the release shows."
+        return (
+            f"Worlds can be excluded in {self.found.excluded:,} groups, but nobody is linked to a sensitive value with "
+            f"more than {self.limit:.3g}; the surest with {self.worst:.3g}."
+        )
+
+
+def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Outcome:
+    """Attack one release."""
+    requirement = requirement_of(release, series, knowledge)
+    linkage = linkage_of(release, knowledge)
+    requirement = by_column(requirement, linkage.margins, linkage.domain)
+    algorithm = knowledge.algorithm or (release.source.method if release.source else None)
+    method = known(algorithm)
+    why = "" if method is None else method.unforced
+    if not requirement.sensitive:
+        why = "the requirement does not look at sensitive values"
+    found = credibility(linkage, requirement, knowledge.values, 0 if why else BUDGET)
+    limit = series.limits.get(NAME, limit_of(requirement))
+    if limit is None:
+        limit = float(found.shares[linkage.placed > 0].max(initial=0.0))
+    return _Outcome(found, linkage.placed.astype(np.float64), float(limit), why, linkage, requirement)
+
+
+minimality = attack(
+    NAME,
+    "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
+    per_release=True,
+    by_cells=True,
+    asked_if="known",
+    needs=(
+        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
+        "population=FILE`); of our own releases both are known"
+    ),
+    story=(
+        "Someone knows that the software generalizes only where it must. So where people were generalized, the "
+        "requirement had been broken before, and many of the ways to hand out the values can be excluded."
+    ),
+    prevention=(
+        (
+            "Ask for a `k` beside the requirement on values: where many people have unique quasi-identifiers, that "
+            "is reason enough to generalize, and nothing can be excluded."
+        ),
+        "Or publish with the method `mask`, which forms groups without a look at sensitive values.",
+    ),
+)(release_by_release(_outcome, _judge, _explain))
+"""The credibility of every person in every release, and the worst release."""
