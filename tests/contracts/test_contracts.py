@@ -38,7 +38,7 @@ def test_built_in_attacks_keep_the_contract(name: str) -> None:
     assert check_attack(name).attack == name
 
 
-@pytest.mark.parametrize("name", sorted(algorithms.registry.BUILT_IN))
+@pytest.mark.parametrize("name", sorted(methods.registry.BUILT_IN))
 def test_built_in_methods_keep_the_contract(name: str) -> None:
     if name in {"mask", "providers"}:
         pytest.skip("it changes values, or needs providers: its own tests check what it promises")
@@ -122,8 +122,8 @@ def _not_met(job: Job) -> Draft:
 
 
 def test_a_stateful_method_may_refuse_some_but_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algorithms.registry, "_REGISTRY", methods.registered())
-    algorithms.registry.register(Algorithm("toy", _not_met, "A toy.", state=MethodState))
+    monkeypatch.setattr(methods.registry, "_REGISTRY", methods.registered())
+    methods.registry.register(Algorithm("toy", _not_met, "A toy.", state=MethodState))
     with pytest.raises(ContractError, match="makes a series for one"):
         check_algorithm("toy", requirements=["k=2"])
 
@@ -139,10 +139,10 @@ def _by_chance(job: Job) -> Draft:
 def test_broken_methods_are_caught(
     run: Callable[[Job], Draft], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(algorithms.registry, "_REGISTRY", methods.registered())
-    algorithms.registry.register(Algorithm("good", _one_group, "A toy."))
+    monkeypatch.setattr(methods.registry, "_REGISTRY", methods.registered())
+    methods.registry.register(Algorithm("good", _one_group, "A toy."))
     check_algorithm("good", requirements=["k=1", "l=2"])
-    algorithms.registry.register(Algorithm("toy", run, "A toy."))
+    methods.registry.register(Algorithm("toy", run, "A toy."))
     with pytest.raises((ContractError, Exception), match=complaint):
         check_algorithm("toy", requirements=["k=1"])
 

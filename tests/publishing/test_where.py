@@ -47,7 +47,7 @@ def test_attacks_run_where_the_page_says() -> None:
 def test_refusals_have_the_reason_that_the_method_gives() -> None:
     """Who needs the codes of all rows says what for: on the page, in the message, and nowhere a second time."""
     page = PAGE.read_text(encoding="utf-8")
-    for name in algorithms.registry.BUILT_IN:
+    for name in methods.registry.BUILT_IN:
         method = methods.find(name)
         assert method.in_parts != bool(method.whole_table), name
         if not method.in_parts:
@@ -60,11 +60,11 @@ def test_refusals_have_the_reason_that_the_method_gives() -> None:
 
 def test_every_engine_and_method_is_in_the_table() -> None:
     said = documented()
-    assert set(algorithms.registry.BUILT_IN) <= set(said)
+    assert set(methods.registry.BUILT_IN) <= set(said)
     assert all(set(row) == set(registered()) for row in said.values())
 
 
-@pytest.mark.parametrize("method", sorted(algorithms.registry.BUILT_IN))
+@pytest.mark.parametrize("method", sorted(methods.registry.BUILT_IN))
 def test_what_streams_is_what_the_table_says(method: str, tmp_path: Path) -> None:
     assert (
         runs(method, "stream", next(Population(seed=6, people=120).months(1)).lazy(), tmp_path)

@@ -333,7 +333,7 @@ def test_a_growing_table(spark: Any) -> None:
         earlier.append(given(spark, shown))
 
 
-@pytest.mark.parametrize("method", sorted(algorithms.registry.BUILT_IN))
+@pytest.mark.parametrize("method", sorted(methods.registry.BUILT_IN))
 def test_what_runs_is_what_the_table_says(spark: Any, method: str, tmp_path: Path) -> None:
     table = next(Population(seed=6, people=120).months(1))
     assert runs(method, "spark", given(spark, table), tmp_path) == documented()[method]["spark"]

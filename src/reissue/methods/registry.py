@@ -183,7 +183,7 @@ class Algorithm:
     """Whether groups of its release may be joined afterwards: any partition that meets the requirement would do."""
     several_rows: SeveralRows = ""
     """What it does where people have several rows: "together" groups people with all their rows, "apart" counts the
-    people of each group, who may be in several; empty if it needs one row each (see `algorithms.several_rows`)."""
+    people of each group, who may be in several; empty if it needs one row each (see `methods.several_rows`)."""
     random: bool = False
     """Whether what it makes depends on random numbers, so that it cannot be run again for the same release."""
     refuses_changes: bool = False

@@ -252,11 +252,11 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
     """What would help against what was found."""
     advice, known = [], methods.registered()
     for one in findings.of(Status.EXPOSED):
-        methods = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
-        if policy.method in methods:
+        helping = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
+        if policy.method in helping:
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
-        elif methods:
-            advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(methods)]
+        elif helping:
+            advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(helping)]
         else:
             advice += find(one.attack).prevention
         advice += _by_the_truth(one, findings)

@@ -9,7 +9,7 @@ without.
 
 Where a value's share is limited and the value is frequent, whole regions fail and are not split any further. So there
 small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
-(`algorithms.joining`); whichever of the two loses less is taken.
+(`methods.joining`); whichever of the two loses less is taken.
 
 A table of more than a million rows is split into regions first, as strict Mondrian splits, and each is worked on by
 itself (`by_regions`): so it is the same release whether the table lies in memory or not.

@@ -12,7 +12,7 @@ groups to be equally likely. The option `risk` is a limit on the computed poster
 
 Three phases: buckets by update set signature; records to buckets (`plan`), counterfeits where there are none; then
 every bucket is cut into pieces (`parts`) and split into groups with little generalization
-(`algorithms.invariance.split`). O(attributes x records x log(largest bucket)), and a little for every bucket.
+(`methods.invariance.split`). O(attributes x records x log(largest bucket)), and a little for every bucket.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,8 @@
 """What of a bucket's history no attack below the limit can tell apart, made one: old buckets stay small.
 
-In terms of potentials X (see `algorithms._mincut`) who was there from release a until before b counts X(b) - X(a)
+In terms of potentials X (see `history_graph`) who was there from release a until before b counts X(b) - X(a)
 times, a whole number; who returned counts the sum over both stays. People who stayed once tie releases together
-(see `algorithms._tied`); what others count can only add to the cost. In old buckets that leaves next to nothing: each
+(see `indistinguishable`); what others count can only add to the cost. In old buckets that leaves next to nothing: each
 release is tied to the others by all who arrived or left then.
 """
 

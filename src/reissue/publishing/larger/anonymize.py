@@ -1,6 +1,6 @@
 """One release of a table larger than memory: to a folder of Parquet, or from one Spark DataFrame to another.
 
-The driver sees counts: it splits the table into regions that fit (`algorithms.partition.regions`), and each is grouped
+The driver sees counts: it splits the table into regions that fit (`methods.partition.regions`), and each is grouped
 by the method itself. Values are coded as in the whole table, shares are compared with the whole table's, and the whole
 release is counted again from what was written before it is there.
 """
