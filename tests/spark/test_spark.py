@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 import reissue as ri
+from reissue import methods
 from reissue.attacks.findings import Status
 from reissue.engines.base import FollowsPeople
 from reissue.engines.registry import choose

@@ -16,8 +16,8 @@ def attacks(as_json: JsonOption = False) -> None:
     from reissue import methods
     from reissue.attacks import registered
 
-    found, methods = dict(sorted(registered().items())), methods.registered()
-    against = {name: sorted(its for its in methods if name in methods[its].remedies) for name in found}
+    found, known = dict(sorted(registered().items())), methods.registered()
+    against = {name: sorted(its for its in known if name in known[its].remedies) for name in found}
     if as_json:
         _render.show_json({"attacks": [_as_dict(its, against[name]) for name, its in found.items()]})
         return
