@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.counting.digests import RowDigest
+from reissue.counting.hashing import RowDigest
 from reissue.data.identifiers import identifier_texts
 from reissue.files.places import beside_folder
 from reissue.ledger.marks import identifier_order

@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks._waves import large_hospital
-from reissue.counting.threads import ENVIRONMENT
+from reissue.counting.resources import ENVIRONMENT
 from reissue.data.table import Table
 from reissue.methods import Job, find
 from reissue.publishing.anonymize import anonymize

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reissue.counting.cells import Counts
 from reissue.requirements import parse
-from reissue.requirements.fitness import fitness
+from reissue.requirements._base import fitness
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
 from tests.effort import examples
 

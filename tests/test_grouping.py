@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.errors import SchemaError, TaxonomyError
-from reissue.proposing.chosen import ColumnChoice, schema_of
-from reissue.proposing.column_picture import picture_of
+from reissue.proposing.column_form import ColumnChoice, picture_of, schema_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Hierarchy, read_hierarchy
-from reissue.taxonomy.grouping import arx_lines, groups_in_file, groups_of, moved, tree_of
-from reissue.taxonomy.paths import tree_paths
+from reissue.taxonomy.paths import arx_lines, groups_in_file, groups_of, moved, tree_of, tree_paths
 
 NAMES = st.lists(st.sampled_from(["North", "South", "East"]), max_size=2).map(tuple)
 

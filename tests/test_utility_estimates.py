@@ -13,7 +13,7 @@ from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import Comparison, Estimate, compare, measure
-from reissue.utility.formula import Formula, Variable
+from reissue.utility.records import Formula, Variable
 from reissue.verify.recheck import make_release
 from tests.silence import refused
 

@@ -15,8 +15,7 @@ from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.utility import compare, measure
-from reissue.utility.loss import record_losses, shares_of, value_losses
-from reissue.utility.margins import column_margin, margins_of
+from reissue.utility.loss import column_margin, margins_of, record_losses, shares_of, value_losses
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.verify.recheck import make_release
 from tests.effort import examples

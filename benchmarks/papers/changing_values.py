@@ -26,7 +26,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.updates import read_updates
 from reissue.utility import measure
-from reissue.utility.workload import Workload
+from reissue.utility.queries import Workload
 
 __all__ = ["PAPER", "branches", "people_of", "stream"]
 

@@ -22,7 +22,7 @@ from reissue.release.release import Release
 from reissue.requirements import AlphaK, KAnonymity, SimpleLDiversity
 from reissue.schema import Schema
 from reissue.utility import measure
-from reissue.utility.workload import Workload
+from reissue.utility.queries import Workload
 
 __all__ = ["LOW", "PAPER", "adult", "alpha_k", "mask"]
 

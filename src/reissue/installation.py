@@ -19,7 +19,7 @@ from reissue._version import __version__
 from reissue.engines.spark.java import OLDEST, find_java
 from reissue.errors import ReissueError
 from reissue.files.child import ask
-from reissue.files.memory import ENVIRONMENT, allowance, machine_memory, shown_bytes
+from reissue.files.limits import ENVIRONMENT, allowance, machine_memory, shown_bytes
 
 __all__ = ["Doctor", "MachinePart", "doctor"]
 

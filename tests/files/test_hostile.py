@@ -23,7 +23,7 @@ from reissue.engines.stream import open_stream
 from reissue.errors import DataError, InputError
 from reissue.files import child
 from reissue.files.dialect import Dialect
-from reissue.files.memory import ENVIRONMENT, allowance, machine_memory
+from reissue.files.limits import ENVIRONMENT, allowance, machine_memory
 from reissue.files.tables import read_file, settle, write_file
 from tests.silence import refused
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue._arrays import Codes
 from reissue.counting.cells import Counts
-from reissue.counting.threads import threads, workers
+from reissue.counting.resources import threads, workers
 from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
 from reissue.methods import Job, find

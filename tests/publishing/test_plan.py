@@ -16,15 +16,12 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.policy import Policy
 from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, RehearsedRelease, Setting, plan
-from reissue.publishing.plan.continuation import continued
-from reissue.publishing.plan.learning import sentence
 from reissue.publishing.plan.outcome import RehearsalEnd
-from reissue.publishing.plan.own_setting import try_setting
 from reissue.publishing.plan.planning import _Search
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
-from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
+from reissue.publishing.plan.rehearsal import Rehearsal, rehearse, sentence, try_setting
 from reissue.publishing.plan.settings import sensible
-from reissue.publishing.plan.waves import read_waves
+from reissue.publishing.plan.waves import continued, read_waves
 from reissue.publishing.publish import publish_next
 from reissue.report.plan_page import plan_html
 from reissue.schema import Schema

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reissue import synth
 from reissue.publishing.plan import Limits, Setting, plan
 from reissue.publishing.plan.outcome import RehearsalEnd
-from reissue.publishing.plan.refining import kinds_of_groups, smallest
+from reissue.publishing.plan.planning import kinds_of_groups, smallest
 from reissue.publishing.plan.settings import sensible
 from reissue.publishing.plan.waves import read_waves
 from tests.effort import examples

@@ -12,9 +12,8 @@ from reissue.counting.cells import Counts, Domain
 from reissue.published import read_published
 from reissue.requirements import CKSafety
 from reissue.schema import Schema
-from reissue.verify.disclosure import worst_odds
 from reissue.verify.groups import CheckedGroups, read_groups
-from reissue.verify.measures import judge
+from reissue.verify.measures import judge, worst_odds
 from tests.effort import examples
 from tests.requirements.definitions import disclosure
 

@@ -16,8 +16,7 @@ import reissue as ri
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.verify.check import check
 from reissue.verify.risk import PRESETS, RiskInputs
-from reissue.verify.risk.individual import households_of, individual_risk
-from reissue.verify.risk.some_columns import some_columns
+from reissue.verify.risk.models import households_of, individual_risk, some_columns
 
 SCHEMA = ri.Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])
 PUBLISHED = pl.DataFrame(

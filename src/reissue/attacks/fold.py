@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from reissue.attacks.findings import Finding
-from reissue.counting.threads import threads
+from reissue.counting.resources import threads
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.digests import row_words
-from reissue.counting.hashing import mix
+from reissue.counting.hashing import mix, row_words
 from reissue.data.table import Table
 
 __all__ = ["Drawn", "draw_key", "drawn", "person_draws"]

@@ -10,13 +10,11 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain, Margin, margins_of
 from reissue.counting.keys import pack
-from reissue.counting.margins import Margin, margins_of
 from reissue.counting.people import PeopleCounts
-from reissue.data.frames import Back, from_frame
+from reissue.data.frames import Back, from_frame, read_together
 from reissue.data.identifiers import identifier_texts
-from reissue.data.provider_folder import read_together
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, PLAIN, Dialect

@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.memory import give_back
+from reissue.counting.resources import give_back
 from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import Split, Spread
 from reissue.errors import InternalError

@@ -1,7 +1,7 @@
 """Reading in a process of its own: what a hostile or damaged file does to its reader happens there, not here.
 
 The child (`python -m reissue.files.reader`) is started at the first file and answers one request at a time until this
-process ends. Its memory is limited (`memory.py`); if it runs out of it or crashes, that is an error about the file. It
+process ends. Its memory is limited (`limits.py`); if it runs out of it or crashes, that is an error about the file. It
 is no sandbox: it has the rights of whoever runs it.
 """
 
@@ -23,7 +23,7 @@ import polars as pl
 
 from reissue import errors
 from reissue.errors import DataError, InputError, InternalError, ReadingNote
-from reissue.files.memory import ENVIRONMENT, allowance, shown_bytes
+from reissue.files.limits import ENVIRONMENT, allowance, shown_bytes
 
 __all__ = ["LAST", "MODULE", "MORE", "ask", "receive", "send"]
 

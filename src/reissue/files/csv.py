@@ -3,7 +3,7 @@
 A column is whole numbers only if every cell is printed the way that number is (so `007` and `+1` stay text), numbers if
 every cell is one and none is a code with leading zeros or too long to be exact, else text. Two streamed passes: one to
 learn that, one to read. A row with fewer cells than the header is refused; Polars would fill it up silently.
-Encodings, decimal commas and dates as people write them: see `dialect.py` and `values.py`.
+Encodings, decimal commas and dates as people write them: see `dialect.py` and `cells.py`.
 """
 
 import csv
@@ -18,10 +18,9 @@ from typing import IO, Any, Self, cast
 import polars as pl
 
 from reissue.errors import DataError
+from reissue.files.cells import inexact, say_missing, with_standard_values, without_marks
 from reissue.files.dialect import Dialect
-from reissue.files.extent import MOST_COLUMNS
-from reissue.files.missing import say_missing, without_marks
-from reissue.files.values import inexact, with_standard_values
+from reissue.files.limits import MOST_COLUMNS
 
 __all__ = ["disarm", "read_csv", "rearm"]
 

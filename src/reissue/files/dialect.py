@@ -2,7 +2,7 @@
 
 Everything that is not given is found from the file's beginning: the encoding by its first bytes and by whether all of
 it is UTF-8, the delimiter by which character divides the first rows alike, decimal mark and dates by columns that can
-be read in one way only. What a column holds is decided by all of its cells when it is read (`values.py`); what is
+be read in one way only. What a column holds is decided by all of its cells when it is read (`cells.py`); what is
 found here decides where they leave two ways open, and how a release is written that goes out as its table was read.
 """
 

@@ -14,12 +14,11 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError, nearest
+from reissue.files.cells import say_missing, whole_if_all_are, with_standard_values, without_marks
 from reissue.files.csv import disarm, rearm
 from reissue.files.dialect import Dialect
-from reissue.files.extent import refuse_large_package
 from reissue.files.extras import needed
-from reissue.files.missing import say_missing, without_marks
-from reissue.files.values import whole_if_all_are, with_standard_values
+from reissue.files.limits import refuse_large_package
 
 __all__ = ["read_excel", "settle_excel", "write_excel"]
 

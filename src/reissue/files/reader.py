@@ -22,7 +22,7 @@ from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
 from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
-from reissue.files.memory import ENVIRONMENT, holds, keep_no_core_file, limit_this_process, taken
+from reissue.files.limits import ENVIRONMENT, holds, keep_no_core_file, limit_this_process, taken
 from reissue.files.tables import read_here, settle_here
 
 __all__ = ["main"]

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError
-from reissue.files.extent import refuse_large_grid
+from reissue.files.cells import whole_if_all_are
 from reissue.files.extras import needed
-from reissue.files.values import whole_if_all_are
+from reissue.files.limits import refuse_large_grid
 
 __all__ = ["read_statistics", "write_statistics"]
 

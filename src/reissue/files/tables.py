@@ -16,13 +16,13 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import DataError, InputError
+from reissue.files.cells import say_missing, without_codes
 from reissue.files.child import ask
 from reissue.files.csv import disarm, read_csv
 from reissue.files.databases import DatabaseTable, writing
 from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
 from reissue.files.excel import read_excel, settle_excel, write_excel
-from reissue.files.extent import refuse_large_parquet
-from reissue.files.missing import say_missing, without_codes
+from reissue.files.limits import refuse_large_parquet
 from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_absent, refuse_existing
 from reissue.files.staging import Staging, reason
 from reissue.files.statistics import read_statistics, write_statistics

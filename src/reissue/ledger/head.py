@@ -1,22 +1,33 @@
-"""The heads of a ledger: the number and hash of its last entry, kept apart from it, under a seal of its key.
+"""The heads of a ledger: the number and hash of its last entry, kept apart from it, sealed by its key; and the witness.
 
-A chain of entries shows what was changed in it, not what was cut off its end, nor that all of it was lost or written
-anew. A head does: a ledger that is behind one, or differs from it, is refused. There are two. The first lies beside the
-key; who restores the key's folder with the ledger's restores it too. The second lies in the user's state folder on
-this machine, which backups of ledgers do not hold. Both are written after each commit, whole and on disk or not at all.
+A chain of entries shows what was changed in it, not that its end was cut off, nor that all of it was lost or rewritten.
+A head does: a ledger that is behind its head, or differs from it, is refused. There are two heads. The first lies
+beside the key; restoring the key's folder together with the ledger restores it too. The second lies in the user's state
+folder on this machine, which backups of ledgers do not include. Both are written after each commit, completely and
+synced to disk, or not at all.
 
-Who is killed between the commit and the head leaves a ledger that is ahead of its head; so does a colleague who
-publishes with a head elsewhere. Each entry carries a seal of its own: what is ahead of the head was written by somebody
-who has the key, or is refused. The other way round, a head ahead of its ledger, never comes about by a crash.
+A process that is killed between the commit and the head leaves a ledger that is ahead of its head; so does a colleague
+who publishes with a head elsewhere. Each entry carries a seal of its own: an entry ahead of the head was written by
+somebody who has the key, or it is refused. A crash can never leave a head that is ahead of its ledger.
+
+Heads on the holder's own machines can be rolled back by their administrator. A witness elsewhere (a colleague's
+mailbox, an append-only log, a time-stamping service) keeps the hashes; `reissue ledger verify --head HASH` compares.
+It is off unless REISSUE_WITNESS names it: a command, which gets number and hash as its last two arguments, or a URL,
+which gets them as JSON by POST. A hash says nothing about anybody: it covers the seal, which only the key can make.
 """
 
 import hashlib
 import hmac
 import json
 import os
+import shlex
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from reissue.errors import DataError, InputError
 from reissue.files.places import state_folder
@@ -26,6 +37,7 @@ from reissue.ledger.key import Key
 
 __all__ = [
     "ENVIRONMENT",
+    "WITNESS",
     "Head",
     "SecondHeads",
     "head_file",
@@ -33,6 +45,7 @@ __all__ = [
     "mismatch",
     "read_head",
     "refuse_unwritable",
+    "tell_witness",
     "write_head",
 ]
 
@@ -184,3 +197,52 @@ def refuse_unwritable(file: Path) -> None:
             f"The head of the ledger cannot be written to '{file.parent}'. Set {ENVIRONMENT} to a file that can be "
             "written, apart from the ledger."
         )
+
+
+WITNESS = "REISSUE_WITNESS"
+_PATIENCE = 10.0
+"""Seconds until a witness that does not answer is given up: nobody's publication waits longer."""
+
+
+def tell_witness(number: int, last: str) -> list[str]:
+    """Tell the witness, if there is one; why it was not told, if it was not."""
+    place = os.environ.get(WITNESS, "").strip()
+    if not place:
+        return []
+    try:
+        failed = _post(place, number, last) if place.startswith(("https://", "http://")) else _run(place, number, last)
+    except (OSError, ValueError, HTTPException, subprocess.SubprocessError) as problem:
+        failed = type(problem).__name__  # its message may quote the URL, and a password in it
+    if not failed:
+        return []
+    return [f"All was recorded, but the witness in {WITNESS} was not told ({failed}). Entry {number} is {last}"]
+
+
+def _run(command: str, number: int, last: str) -> str:
+    """Run a command, which sees none of our settings: the key may be among them."""
+    seen = {name: value for name, value in os.environ.items() if not name.startswith("REISSUE_")}
+    done = subprocess.run(  # noqa: S603
+        [*shlex.split(command), str(number), last],
+        env=seen,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=_PATIENCE,
+        check=False,
+    )
+    return f"it ended with exit code {done.returncode}" if done.returncode else ""
+
+
+class _Stay(HTTPRedirectHandler):
+    """Follows nobody elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """No request."""
+        return
+
+
+def _post(url: str, number: int, last: str) -> str:
+    content = json.dumps({"number": number, "hash": last}).encode()
+    request = Request(url, content, {"Content-Type": "application/json"}, method="POST")  # noqa: S310
+    with build_opener(_Stay).open(request, timeout=_PATIENCE) as answer:
+        return "" if 200 <= answer.status < 300 else f"it answered {answer.status}"

@@ -19,17 +19,32 @@ from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
 from reissue.files.staging import Staging, scratch_folder, sweep
 from reissue.files.tables import stage_tables
-from reissue.ledger.chain import LedgerEntry, content_name, unusable
-from reissue.ledger.entry import FORMAT, later_format
+from reissue.ledger.chain import FORMAT, LedgerEntry, content_name, later_format, unusable
 from reissue.ledger.folders import FolderInLedger
-from reissue.ledger.handing_out import KEPT, original_ending, table_bytes
-from reissue.ledger.head import Head, SecondHeads, head_file, lost, mismatch, read_head, refuse_unwritable, write_head
+from reissue.ledger.head import (
+    Head,
+    SecondHeads,
+    head_file,
+    lost,
+    mismatch,
+    read_head,
+    refuse_unwritable,
+    tell_witness,
+    write_head,
+)
 from reissue.ledger.key import Key, find_key
 from reissue.ledger.marks import FORM, PERSON
-from reissue.ledger.pack import pack_schema, unpack_frame, unpack_people, unpack_roster
+from reissue.ledger.pack import (
+    KEPT,
+    original_ending,
+    pack_schema,
+    table_bytes,
+    unpack_frame,
+    unpack_people,
+    unpack_roster,
+)
 from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
 from reissue.ledger.trust import Heads, Trust, judge
-from reissue.ledger.witness import tell_witness
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.roster import Roster

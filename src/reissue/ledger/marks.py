@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.counting.digests import RowDigest
+from reissue.counting.hashing import RowDigest
 from reissue.data.identifiers import identifier_texts
 from reissue.data.table import Table
 from reissue.ledger.chain import canonical

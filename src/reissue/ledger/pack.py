@@ -1,10 +1,14 @@
-"""What a ledger keeps, as bytes and back: schemas with the files they name, tables, and who is where.
+"""What a ledger stores, as bytes and back: schemas with the files they name, tables, and who is in which group.
 
-Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
-what was published: who is in which group is kept apart from the values of the group. Of a panel, which shows the value
-of each slot, it is kept who is in which slot.
+Nothing here holds an identifier (people are pseudonyms by then) or a quasi-identifier of a person beyond what was
+published: who is in which group is stored apart from the values of the group. For a panel, which shows the value of
+each seat, the ledger stores who has which seat.
+
+The files of a release are handed out with the same bytes whenever they are written.
 """
 
+import gzip
+import hashlib
 import io
 import tomllib
 from collections.abc import Callable, Mapping
@@ -22,6 +26,7 @@ from reissue.files.dialect import Dialect
 from reissue.files.places import read_whole
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, disarm, stage_tables
+from reissue.ledger.recorded import Recorded
 from reissue.release.release import Release
 from reissue.release.roster import Labels, Roster
 from reissue.requirements import Requirement
@@ -30,13 +35,16 @@ from reissue.updates import read_updates
 
 __all__ = [
     "ENDINGS",
+    "KEPT",
     "csv_bytes",
     "hand_out",
+    "original_ending",
     "pack_frame",
     "pack_places",
     "pack_roster",
     "pack_schema",
     "plain",
+    "table_bytes",
     "unpack_frame",
     "unpack_people",
     "unpack_roster",
@@ -207,3 +215,29 @@ def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | 
         frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
         labels=labels,
     )
+
+
+KEPT = (".csv", ".csv.gz", ".parquet")
+"""Endings of files that are the same bytes whenever they are written."""
+
+
+def table_bytes(release: Recorded, table: str, path: str, read: Callable[[str], bytes]) -> bytes:
+    """A table in the format that a path asks for; `read` reads a file of the ledger."""
+    if path.lower().endswith(original_ending(release, table)):
+        return read(release.files[f"original.{table}"])
+    stored = read(release.files[f"table.{table}"])
+    if path.lower().endswith(".parquet"):
+        return stored
+    text = csv_bytes(unpack_frame(stored))
+    if hashlib.sha256(text).hexdigest() != release.record.csv[table]:
+        raise DataError(
+            f"Release {release.number} was written as CSV by other versions of the libraries, and the bytes differ "
+            "now. Export it as .parquet: these bytes are kept as they are."
+        )
+    return gzip.compress(text, mtime=0) if path.lower().endswith(".gz") else text
+
+
+def original_ending(release: Recorded, table: str) -> tuple[str, ...]:
+    """The ending of the file that a table was adopted from, if it is kept."""
+    name = release.files.get(f"original.{table}", "")
+    return (name[name.index(".") :],) if name else ()

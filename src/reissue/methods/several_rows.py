@@ -22,7 +22,7 @@ from reissue.counting.people import ValueSets, value_sets
 from reissue.data.table import Table
 from reissue.methods.registry import Algorithm, Job
 from reissue.release.release import Draft
-from reissue.requirements.of_people import of_people
+from reissue.requirements.adapters import of_people
 from reissue.taxonomy.tree import Level, Taxonomy
 
 __all__ = ["run_method"]

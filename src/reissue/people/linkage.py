@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain, cells_of
-from reissue.counting.margins import Margin
+from reissue.counting.cells import Counts, Domain, Margin, cells_of
 from reissue.data.table import Table, to_polars
 from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError

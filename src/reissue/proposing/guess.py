@@ -1,14 +1,14 @@
-"""guess: what published files say about their own schema, for those who have nothing but the files.
+"""Guess a schema from published files, for people who have nothing but the files; and an overview of such files.
 
 Published values are ranges, prefixes, sets and stars: a column that has such values was generalized by somebody, so it
-is a quasi-identifier. What is sensitive the name says, or it is the last column that was left as it is. Whatever is
-taken for granted is said in a sentence; where nothing reasonable can be guessed, an error says what to write.
+is a quasi-identifier. The sensitive column is recognized by its name, else it is the last column that was left as it
+is. Every assumption is stated in a sentence; where no reasonable guess is possible, an error says what to write.
 
 O(columns x rows), and a little for each different text.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
 from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue.proposing.published_columns import PublishedColumn
-from reissue.published import Tables, read_tables, refuse_counts
+from reissue.published import Tables, order_hint, read_tables, refuse_counts, releases_among
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.words import visible
 
-__all__ = ["ColumnHints", "Guessed", "given_or_guessed", "guess"]
+__all__ = ["ColumnHints", "Guessed", "Overview", "SeenFile", "given_or_guessed", "guess", "look"]
 
 _WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema."
 
@@ -325,3 +325,54 @@ def _sentences(choices: Sequence[_Choice]) -> list[str]:
 def _list(columns: Sequence[PublishedColumn]) -> str:
     quoted = [f"'{column.name}'" for column in columns]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+@dataclass(frozen=True)
+class SeenFile:
+    """One release as it was read."""
+
+    name: str
+    rows: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What there is, what it was taken for, and what nobody could guess."""
+
+    files: tuple[SeenFile, ...]
+    columns: Mapping[str, Role]
+    """All columns of all files, each with its role; `drop` for those that nothing is made of."""
+    assumed: tuple[str, ...] = ()
+    """In whole sentences."""
+    problem: str = ""
+    """Why the roles could not be guessed, if they could not."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain texts and numbers."""
+        return {**asdict(self), "columns": {name: str(role) for name, role in self.columns.items()}}
+
+
+def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Overview:
+    """Read files and guess the roles of their columns; where that fails, everything is still there to be named."""
+    paths = releases_among(releases)
+    tables = [read_tables(path, dialect=dialect) for path in paths]
+    files = tuple(
+        SeenFile(path.name, table.main.height, tuple(table.public)) for path, table in zip(paths, tables, strict=True)
+    )
+    names = list(dict.fromkeys(name for file in files for name in file.columns))
+    nothing = dict.fromkeys(names, Role.DROP)
+    hint = [sentence for sentence in [order_hint(paths)] if sentence]
+    try:
+        guessed = guess(tables, dialect=dialect)
+    except (SchemaError, DataError) as problem:
+        _refuse_empty(tables)
+        return Overview(files, nothing, tuple(hint), str(problem))
+    roles = {name: guessed.schema.columns.get(name, Role.DROP) for name in names}
+    return Overview(files, nothing | roles, (*guessed.assumed, *hint))
+
+
+def _refuse_empty(tables: Sequence[Tables]) -> None:
+    for number, one in enumerate(tables, start=1):
+        if not one.main.height:
+            raise DataError(f"File {number} has no rows: nothing was published there.")

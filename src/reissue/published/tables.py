@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.data.provider_folder import read_together
+from reissue.data.frames import read_together
 from reissue.data.table import to_polars
 from reissue.engines.base import Source, WhoHasWhich
 from reissue.errors import DataError

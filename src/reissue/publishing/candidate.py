@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Findings
-from reissue.counting.digests import RowDigest
+from reissue.counting.hashing import RowDigest
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.ledger.marks import (

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from reissue.counting.digests import RowDigest
+from reissue.counting.hashing import RowDigest
 from reissue.errors import InputError
 from reissue.files.tables import write_private
 from reissue.ledger.key import Key

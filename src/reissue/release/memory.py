@@ -19,7 +19,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Domain
-from reissue.counting.siphash import siphash
+from reissue.counting.hashing import siphash
 from reissue.data.identifiers import identifier_texts, refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError

@@ -2,16 +2,14 @@
 
 from reissue.requirements._base import All, Asking, Loss, Remaining, Requirement, parse, register, registered
 from reissue.requirements._subsets import Subsets
+from reissue.requirements.adapters import ByColumn, ColumnView, by_column
 from reissue.requirements.anonymity import KM, KAnonymity
-from reissue.requirements.closeness import TCloseness
-from reissue.requirements.columns import ByColumn, ColumnView, by_column
+from reissue.requirements.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
-from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from reissue.requirements.likeness import BetaLikeness, DeltaDisclosure
+from reissue.requirements.diversity import EntropyLDiversity, LDiversity, MUnique, RecursiveLDiversity
 from reissue.requirements.numeric import KE
 from reissue.requirements.personalized import Personalized
 from reissue.requirements.safety import CKSafety
-from reissue.requirements.unique import MUnique
 
 __all__ = [
     "KE",

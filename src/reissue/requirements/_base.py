@@ -23,6 +23,7 @@ __all__ = [
     "Remaining",
     "Requirement",
     "arguments",
+    "fitness",
     "number",
     "over",
     "parse",
@@ -496,3 +497,17 @@ def number(
         whole = "a whole number" if read is int else "a number"
         raise RequirementError(f"The value of '{kind.name}' must be {whole} {bounds}.")
     return value
+
+
+BEST = 1e6
+"""In place of infinity, where nothing could be better."""
+
+
+def fitness(requirement: Requirement, counts: Counts) -> Floats:
+    """The score of each group."""
+    growing = [part for part in requirement.parts() if part.growing]
+    scores = [part.fitness(counts) for part in requirement.parts() if not part.growing]
+    if growing:
+        scores.append(np.mean([part.fitness(counts) for part in growing], axis=0))
+    score = np.minimum(reduce(np.minimum, scores), BEST)
+    return np.where(requirement.holds(counts), np.maximum(score, 1), np.minimum(score, BELOW))

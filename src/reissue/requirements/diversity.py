@@ -1,9 +1,8 @@
-"""l-diversity (Machanavajjhala et al. 2006): distinct, entropy and recursive. All linear in the triples.
+"""l-diversity (Machanavajjhala et al. 2006), distinct, entropy and recursive; and m-uniqueness.
 
-Write r_1 >= r_2 >= ... for the counts of a group's values. Distinct: there are at least l of them. Entropy: the entropy
-of the r_i is at least log l. Recursive (c,l): r_1 < c (r_l + r_{l+1} + ...): the most frequent value stays rare even
-for someone who has ruled out the l - 2 values that follow it. The tail r_l + ... of a union is at least the sum of
-the two tails, and r_1 at most the sum of the two, so merging groups breaks none of the three.
+m-uniqueness (Xiao, Tao 2007; He, Barman, Naughton 2011) asks for at least m rows and no sensitive value twice. It is
+not monotone: the union of two groups that share a value violates it. All are linear in the (group, value, count)
+triples.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from reissue.requirements._base import Loss, Requirement, arguments, number, reg
 from reissue.requirements._subsets import Subsets, combined, singles
 from reissue.requirements._values import plain
 
-__all__ = ["EntropyLDiversity", "LDiversity", "RecursiveLDiversity", "entropy_at_least", "most_frequent"]
+__all__ = ["EntropyLDiversity", "LDiversity", "MUnique", "RecursiveLDiversity", "entropy_at_least", "most_frequent"]
 
 _SLACK = 1e-12
 """Logarithms round: l equally frequent values must pass."""
@@ -261,3 +260,61 @@ def _before(steps: Floats, distinct: Ints, group: Ints) -> Floats:
     """The sum of a group's earlier steps."""
     before = np.cumsum(steps) - steps
     return np.asarray(before - before[(np.cumsum(distinct) - distinct)[group]], np.float64)
+
+
+@register
+@dataclass(frozen=True)
+class MUnique(Requirement):
+    """m-uniqueness: every group has at least m rows, all with different sensitive values."""
+
+    name: ClassVar[str] = "m-unique"
+    example: ClassVar[str] = "m-unique=2"
+    any_value: ClassVar[bool] = True
+    monotone: ClassVar[bool] = False
+    by_people: ClassVar[bool] = True
+    m: int
+
+    def __post_init__(self) -> None:
+        number(type(self), str(self.m), int, 1)
+
+    @property
+    def least(self) -> int:
+        """At least m rows."""
+        return self.m
+
+    @property
+    def invariant_m(self) -> int:
+        """Its m."""
+        return self.m
+
+    @property
+    def fewest_values(self) -> int:
+        """As many as rows."""
+        return self.m
+
+    def holds(self, counts: Counts) -> Bools:
+        """Groups of at least m rows with as many values as rows; by people: in which no two share a value."""
+        apart = counts.largest <= 1 if counts.by_people else counts.distinct == counts.sizes
+        return np.asarray((counts.sizes >= self.m) & apart, np.bool_)
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools:
+        """What the others gave is smallest, the whole group has most duplicates."""
+        del domain
+        return np.repeat(np.array([[False], [True]]), len(values), axis=1)
+
+    def possible(self, whole: Counts) -> bool:
+        """A group needs m different values, so the table must have them."""
+        return bool(whole.distinct[0] >= self.m)
+
+    @classmethod
+    def parse(cls, argument: str) -> "MUnique":
+        """From `2`."""
+        return cls(int(number(cls, argument, int, 1)))
+
+    def why(self, whole: Counts) -> str:
+        """How many values there are."""
+        return f" have so many sensitive values (there are {int(whole.distinct[0])})"
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"m-unique={self.m}"

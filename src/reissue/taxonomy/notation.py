@@ -18,8 +18,17 @@ import polars as pl
 from reissue._arrays import Bools, Codes
 from reissue.errors import CannotRunError, TaxonomyError
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.ends import ends_of, line_of
-from reissue.taxonomy.ranges import Number, Span, calendar_span, is_dated, is_range, number_of, span_of
+from reissue.taxonomy.ranges import (
+    Number,
+    Span,
+    calendar_span,
+    ends_of,
+    is_dated,
+    is_range,
+    line_of,
+    number_of,
+    span_of,
+)
 from reissue.taxonomy.tree import ROOT, assemble
 
 __all__ = ["Intervals", "coding_of", "parse_column", "span_of", "words_beside_ranges"]

@@ -1,13 +1,20 @@
 """Utility: what a release lost. Each measure in its own file; `measure` and `compare` take them together."""
 
 from reissue.utility.estimates import Comparison, Estimate, Line
-from reissue.utility.group_sizes import average_group_size, discernibility
-from reissue.utility.loss import attribute_losses, information_loss, shares_of
+from reissue.utility.loss import attribute_losses, average_group_size, discernibility, information_loss, shares_of
 from reissue.utility.measures import Utility, compare, measure
-from reissue.utility.queries import QueryError, estimates, query_error, true_counts
+from reissue.utility.queries import (
+    WORKLOADS,
+    Predicates,
+    QueryError,
+    Workload,
+    draw,
+    estimates,
+    query_error,
+    true_counts,
+)
 from reissue.utility.side_by_side import CrossTable, Distribution, PairedRows, cross_table, distributions, paired_rows
 from reissue.utility.transitions import Transition, Transitions, transitions
-from reissue.utility.workload import WORKLOADS, Predicates, Workload, draw
 
 __all__ = [
     "WORKLOADS",

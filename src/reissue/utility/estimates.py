@@ -15,8 +15,7 @@ from reissue._arrays import Bools, Floats
 from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.published import PublishedRelease
-from reissue.utility.formula import Formula
-from reissue.utility.records import PublishedRecords, Records, Scale, groups_of, scale_of
+from reissue.utility.records import Formula, PublishedRecords, Records, Scale, groups_of, scale_of
 
 __all__ = ["Comparison", "Estimate", "Line", "means_of", "models_of"]
 

@@ -16,13 +16,19 @@ from reissue.published.counted import read_counted
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility.estimates import Comparison, means_of, models_of
-from reissue.utility.group_sizes import average_group_size, discernibility
-from reissue.utility.loss import attribute_losses, changed_values, shares_of, table_loss, value_losses
-from reissue.utility.margins import margins_of
+from reissue.utility.loss import (
+    attribute_losses,
+    average_group_size,
+    changed_values,
+    discernibility,
+    margins_of,
+    shares_of,
+    table_loss,
+    value_losses,
+)
 from reissue.utility.published import Published, from_boxes, from_tables
-from reissue.utility.queries import QueryError, query_error
+from reissue.utility.queries import QueryError, Workload, query_error, settle
 from reissue.utility.side_by_side import CrossTable, Distribution, cross_table, distributions
-from reissue.utility.workload import Workload, settle
 from reissue.words import plural
 
 __all__ = ["Utility", "compare", "measure"]
@@ -53,7 +59,7 @@ class Utility:
     changed: int = 0
     """Sensitive values that must have been changed, at least."""
     margins: Mapping[str, float] = field(default_factory=dict)
-    """Column to the largest error of a share of people in it; see `reissue.utility.margins`."""
+    """Column to the largest error of a share of people in it; see `reissue.utility.loss`."""
     queries: QueryError | None = None
     models: tuple[Comparison, ...] = ()
     """Regressions, true against published."""

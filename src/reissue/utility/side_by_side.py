@@ -15,8 +15,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError, nearest
 from reissue.published import PublishedRelease
 from reissue.release.release import Release
-from reissue.utility.formula import Variable
-from reissue.utility.records import PublishedRecords, Records, Scale, groups_of, scale_of
+from reissue.utility.records import PublishedRecords, Records, Scale, Variable, groups_of, scale_of
 
 __all__ = ["CrossTable", "Distribution", "PairedRows", "cross_table", "distributions", "paired_rows", "suggested_model"]
 

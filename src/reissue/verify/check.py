@@ -1,10 +1,11 @@
 """check: what published columns satisfy, counted from the columns themselves.
 
-Two independent answers: what an algorithm promises is counted again here from what goes out, by code that shares no
-arithmetic with the requirements' own (`groups` counts, `measures` judges). The same code tells what anybody's file
-satisfies; it needs to know only which columns are quasi-identifiers and which are sensitive.
+Two independent answers: what a method promises is counted again here from what goes out, by code that shares no
+arithmetic with the requirements' own (`groups` counts, `measures` judges). The same code says what any published file
+satisfies; it only needs to know which columns are quasi-identifiers and which are sensitive.
 
-Rows are grouped once (one integer per row, sorted); everything else is read from the counts by group and value.
+Rows are grouped once (one integer per row, sorted); everything else is read from the counts by group and value. Where
+an engine does the counting, it hands over the distinct rows with their multiplicities.
 """
 
 import math
@@ -18,15 +19,16 @@ from typing import Any
 import polars as pl
 
 from reissue._notebook import card
-from reissue.engines.registry import AUTO
-from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
+from reissue.engines.registry import AUTO, MEMORY, choose
+from reissue.errors import DataError, InputError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.protection import TOGETHER
 from reissue.published import Form, PublishedRelease, read_published
+from reissue.published.counted import open_counted
+from reissue.release.release import Release
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
-from reissue.verify.counted import read_for_check, refuse_records
 from reissue.verify.groups import CheckedGroups, read_columns
 from reissue.verify.measures import (
     distance,
@@ -44,8 +46,7 @@ from reissue.verify.people import measures_of_people, people_of
 from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_people, measure_risk
 from reissue.words import number, plural
 
-__all__ = ["Check", "CheckResult", "Measure", "check", "meets", "unmet"]
-
+__all__ = ["Check", "CheckResult", "Measure", "check", "meets", "read_for_check", "refuse_records", "unmet"]
 
 _TAKEN = {
     Form.GENERALIZED: "; the worst group decides.",
@@ -479,3 +480,25 @@ def _m_unique(groups: CheckedGroups) -> Measure:
         return Measure("m-unique", 0, f"{repeated:,} groups have some sensitive value twice, so they are not m-unique.")
     m = int(_least(groups.size))
     return Measure("m-unique", m, f"No group has a sensitive value twice; the table is {m}-unique.")
+
+
+def read_for_check(
+    published: Any, schema: Schema, *, by: str | None = None, dialect: Dialect = FOUND, engine: str = AUTO
+) -> PublishedRelease:
+    """A release as `check` reads it; `by` is a column that numbers groups."""
+    known = isinstance(published, PublishedRelease | Release)
+    chosen = choose(MEMORY if known and engine == AUTO else engine, published)
+    if chosen.name == MEMORY:
+        return read_published(published, schema, dialect=dialect, as_text=False)
+    if schema.several_rows:
+        raise InputError(f"The engine '{chosen.name}' counts rows, not people who have several: use engine memory.")
+    return open_counted(chosen, published, schema, by=by)
+
+
+def refuse_records(release: PublishedRelease, inputs: RiskInputs) -> None:
+    """Stop where risk is asked for that needs every record, and equal ones were counted."""
+    if release.tables.times is not None and inputs.by_record:
+        raise InputError(
+            "A register, weights and households are matched with single records, and this engine counts equal ones "
+            "together: use engine memory."
+        )

@@ -100,7 +100,7 @@ def check(
     from reissue.published import read_published
     from reissue.release.release import EXACT
     from reissue.verify.check import check as judge
-    from reissue.verify.counted import read_for_check
+    from reissue.verify.check import read_for_check
 
     risk: dict[str, Any] = {"preset": preset, "population": population, "sampling": sampling, "weights": weights}
     risk |= {"household": household, "threshold": threshold, "known": known}

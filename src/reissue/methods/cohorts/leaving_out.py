@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Floats
 from reissue.counting.cells import Counts
-from reissue.counting.siphash import siphash
+from reissue.counting.hashing import siphash
 from reissue.data.identifiers import identifier_texts
 from reissue.methods.cohorts.carrying import Arrival
 from reissue.methods.cohorts.parts import Bounds

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.counting.siphash import siphash
+from reissue.counting.hashing import siphash
 from reissue.errors import DataError, InputError, InternalError, NotMetError, SchemaError
 from reissue.methods.cohorts.slots import CohortState
 from reissue.methods.registry import Job

@@ -10,8 +10,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.compiled.inputs import plain
+from reissue.counting.resources import threads, workers
 from reissue.counting.segments import ranges
-from reissue.counting.threads import threads, workers
 from reissue.methods.local_search.divisions import Better, Division, GroupPairs, batches
 from reissue.methods.local_search.growth import GONE, Growth
 from reissue.methods.registry import Job

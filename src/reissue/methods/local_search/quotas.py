@@ -18,7 +18,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.compiled.inputs import Quotas, plain
 from reissue.counting.cells import Counts
-from reissue.counting.threads import workers
+from reissue.counting.resources import workers
 from reissue.methods.extents import extent_of
 from reissue.methods.joining import joined
 from reissue.methods.local_search.divisions import Losses

@@ -15,8 +15,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.counting.cells import Counts, Domain
+from reissue.counting.resources import workers
 from reissue.counting.segments import ranges
-from reissue.counting.threads import workers
 from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.methods.partition.tried import ALL, CompiledGroups, TriedGroups, bounds_of

@@ -18,9 +18,8 @@ import polars as pl
 from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import box_text, listed, row_texts, shown
 from reissue.attacks.pictures import Shown
-from reissue.counting.cells import Domain
+from reissue.counting.cells import Domain, Margin
 from reissue.counting.keys import pack, rank
-from reissue.counting.margins import Margin
 from reissue.counting.people import ValueSets
 from reissue.data.table import code_column, column_margins
 from reissue.errors import CannotRunError, DataError, InputError, RequirementError
@@ -31,7 +30,7 @@ from reissue.published.series import Series
 from reissue.release.recode import tables_of
 from reissue.release.release import Boxes, Release
 from reissue.requirements import Requirement, by_column
-from reissue.requirements.of_people import of_people
+from reissue.requirements.adapters import of_people
 from reissue.schema import Schema
 
 __all__ = ["ProviderRecords", "read_records", "without"]

@@ -19,7 +19,7 @@ import numpy as np
 from reissue.counting.cells import Counts
 from reissue.papers.coalition.group import Group, Oracle
 from reissue.requirements import Requirement
-from reissue.requirements.fitness import fitness
+from reissue.requirements._base import fitness
 
 __all__ = ["FEW", "STRATEGIES", "Strategy", "adaptive", "binary", "bottom_up", "direct", "powers", "top_down"]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.counting.cells import Counts, Domain
-from reissue.counting.margins import Margin
+from reissue.counting.cells import Counts, Domain, Margin
 from reissue.errors import CannotRunError, RequirementError
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names, Sets, masks, sets_of

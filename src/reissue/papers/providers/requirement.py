@@ -17,7 +17,7 @@ from reissue.data.table import Table
 from reissue.errors import InternalError
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.requirements import Requirement
-from reissue.requirements.fitness import fitness
+from reissue.requirements._base import fitness
 
 __all__ = ["MPrivate", "with_providers"]
 

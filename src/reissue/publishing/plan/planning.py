@@ -1,16 +1,24 @@
 """plan: which method and setting protect a series at the least cost, by trying them on its own waves.
 
 The first setting is tried at once, so that there is something to see; the others in the order of what the first wave
-would lose. A setting is given up at the first release that could not go out. Where few people are exposed, the release
-is mended, unless something that withstands costs less than this loses already. Those that withstand all waves are then
-tried on as many simulated waves again, the cheapest first: the first that publishes these, too, is recommended, unless
-something that was not mended costs less once it is. Then sizes of groups between those that were tried are looked at,
-wherever they may cost less. Where the budget is small, some of it is kept for that. A budget is CPU seconds: other work
-on the machine changes nothing.
+would lose. A setting is abandoned at the first release that could not be published. Where few people are exposed, the
+release is repaired, unless something that withstands costs less than this one loses already. Settings that withstand
+all waves are then tried on as many simulated waves again, the cheapest first: the first one that survives these too is
+recommended, unless a setting that was not repaired costs less once it is.
+
+Then group sizes between those that were tried are examined, wherever they may cost less. The larger the groups, the
+less they give away and the more they cost, almost always. So for each number of values per group the smallest size that
+withstands is found by bisection: a size that costs more than the current recommendation is too large, one that exposes
+somebody too small. Part of a small budget is reserved for that.
+
+The budget is in CPU seconds, so that other work on the machine does not change what a plan finds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +27,54 @@ import numpy as np
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.publishing.plan.continuation import SIMULATED, Dynamics, continued
-from reissue.publishing.plan.learning import learnt_from, with_known_groups
+from reissue.methods import find
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
-from reissue.publishing.plan.refining import kinds_of_groups, smallest
-from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, rehearse
+from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, learnt_from, rehearse, with_known_groups
 from reissue.publishing.plan.settings import Limits, Setting, sensible
-from reissue.publishing.plan.spent import cpu_seconds
-from reissue.publishing.plan.waves import Waves, read_waves
+from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.schema import Schema
 
-__all__ = ["Progress", "plan"]
+__all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "smallest"]
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process, all its threads, and its children that have ended."""
+    return sum(os.times()[:4])
+
+
+_SMALLEST = 5
+"""Rows of a group, at least: what is often asked of published microdata."""
+_VALUES = re.compile(r"\b(simple-l|l)=(\d+)")
+
+
+def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]:
+    """Settings with the smallest groups of each kind: of 2 values, 3, and so on, as many as a group can hold."""
+    kinds = {_VALUES.sub(r"\1", one.sized(_SMALLEST).require): one for one in tried if _sized(one)}
+    for setting in kinds.values():
+        found = _VALUES.search(setting.require)
+        if found is None:
+            yield setting.sized(_SMALLEST)
+            continue
+        most = int(1 / waves.largest_share + 1e-9) if found[1] == "simple-l" else waves.values
+        for values in range(2, most + 1):
+            yield setting.moved(max(_SMALLEST, values), values)
+
+
+def _sized(setting: Setting) -> bool:
+    """Whether the size of groups is all that is asked beside their values, by a method without a memory."""
+    return setting.size > 0 and not setting.options and find(setting.method).joinable
+
+
+def smallest(first: Setting, waves: Waves, fits: Callable[[Setting], bool | None]) -> None:
+    """Try sizes of groups, halving; `fits` says whether one withstands and costs less, None where it costs too much."""
+    low, high = first.size - 1, waves.fewest // 2
+    while low < high:
+        k = min(max(isqrt((low + 1) * high), low + 1), high)
+        if fits(first.sized(k)) is False:
+            low = k
+        else:
+            high = k - 1
+
 
 _SMALL = 5_000
 """Waves of this many rows together are continued twice: of few people chance makes more."""

@@ -1,8 +1,13 @@
-"""A rehearsal: the waves published by one setting as `publish` would, in memory; nothing is recorded."""
+"""A rehearsal: the waves published by one setting as `publish` would, in memory; nothing is recorded.
+
+Beside the verdict it measures how much more an adversary learns who knows everyone's group, or who learns which people
+tend to have which value.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +18,17 @@ from reissue.attacks.joint.state import JointState, Thoroughness, add, companion
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
+from reissue.papers.definetti.series import LIMIT
+from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
-from reissue.publishing.plan.outcome import Outcome, RehearsalEnd, RehearsedRelease
+from reissue.publishing.attack import attack
+from reissue.publishing.plan.outcome import KnownGroups, Outcome, RehearsalEnd, RehearsedRelease
 from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_rehearsal
-from reissue.publishing.plan.waves import Waves
+from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
 from reissue.release.release import Release
@@ -27,7 +36,16 @@ from reissue.schema import Schema
 from reissue.solver.iterative_scaling import Scaling
 from reissue.utility import compare
 
-__all__ = ["Rehearsal", "ended_by", "first_loss", "rehearse"]
+__all__ = [
+    "Rehearsal",
+    "TriedSetting",
+    "ended_by",
+    "first_loss",
+    "learnt_from",
+    "rehearse",
+    "try_setting",
+    "with_known_groups",
+]
 
 _FULL = Thoroughness(story=False)
 _HALF = Thoroughness(story=False, scaling=Scaling(sweeps=20))
@@ -264,3 +282,77 @@ def _step(wave: _Wave, release: Release, found: _Found, table: Table, seconds: f
         knowledge=str(found.finding.details.get("knowledge", "")),
         seconds=seconds,
     )
+
+
+_ATTACK = "definetti"
+_WHO = f"Someone who also learns which people tend to have which value (the attack {_ATTACK})"
+
+
+def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> Outcome:
+    """The outcome of a setting that withstood, with what someone gets who knows everyone's group."""
+    if outcome.steps[-1].knowledge == "groups":
+        return replace(outcome, known_groups=KnownGroups(outcome.risk or 0.0, outcome.exposed))
+    limits, known = {"joint": limit}, Knowledge(groups=True)
+    found = attack(rehearsal.released, rehearsal.schema, only="joint", limits=limits, knowledge=known)["joint"]
+    if found.status == Status.NOT_RUN:
+        return outcome
+    return replace(outcome, known_groups=KnownGroups(float(found.worst or 0.0), int(found.people or 0)))
+
+
+def learnt_from(rehearsal: Rehearsal) -> str:
+    """A sentence: the limit is about readers who do not learn, so how far this one gets is said beside it."""
+    return sentence(attack(rehearsal.earlier, rehearsal.schema, only=_ATTACK)[_ATTACK])
+
+
+def sentence(finding: Finding) -> str:
+    """A finding in the words of a plan."""
+    if finding.status == Status.NOT_RUN:
+        return f"{_WHO} was not tried: {finding.reason}"
+    above = finding.details.get("above")
+    if above is None:
+        right, before = finding.details["accuracy"], finding.details["baseline"]
+        return f"{_WHO} guesses {right:.1%} of the values of a release right, and {before:.1%} without learning."
+    if not above["people"]:
+        return f"{_WHO} links nobody to a value more surely than {LIMIT:g} either."
+    return (
+        f"{_WHO} links {above['people']:,} of {finding.population:,} people more surely than {LIMIT:g}, and is "
+        f"right about {above['right']:,}: the limit does not cover that."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TriedSetting:
+    """What a setting costs and leaves exposed, and the first wave with its release; None where there is none."""
+
+    outcome: Outcome
+    table: Table
+    release: Release | None
+
+
+def try_setting(
+    waves: Sequence[Any],
+    schema: Schema | Mapping[str, Any] | str | Path,
+    setting: Setting,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+    newcomers: bool = False,
+    dialect: Dialect = FOUND,
+    progress: Callable[[float], None] = lambda _: None,
+) -> TriedSetting:
+    """Publish the waves by one setting as a plan would, mended where few are exposed; nothing is recorded."""
+    schema = Schema.read(schema)
+    limits = (limits or Limits()).protecting(schema.policy)
+    given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
+    if len(given.tables) == 1:
+        given = continued(given, SIMULATED, np.random.default_rng(seed), Dynamics())
+    known = given.with_updates()
+    rehearsal, first = Rehearsal.of(setting, known, limits), None
+    for number, table in enumerate(known.tables):
+        progress(number / len(known.tables))
+        rehearsal = rehearse(rehearsal, [table], lambda: None)
+        if number == 0 and rehearsal.earlier:
+            first = rehearsal.earlier[0]
+        if rehearsal.over:
+            break
+    return TriedSetting(rehearsal.outcome(known), known.tables[0], first)

@@ -1,4 +1,4 @@
-"""All risk numbers of one release, from its groups and whatever is known of the population."""
+"""All risk figures of a release, from its groups and what is known of the population; thresholds, and sentences."""
 
 from dataclasses import dataclass
 from math import comb
@@ -9,25 +9,42 @@ import polars as pl
 
 from reissue._arrays import Floats, Ints
 from reissue.counting.keys import pack
-from reissue.errors import DataError, InputError, SchemaError, nearest_column
+from reissue.errors import DataError, InputError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import Form, PublishedRelease
 from reissue.verify.groups import number_column
-from reissue.verify.risk.attackers import Attacker, journalist, marketer, of_records, prosecutor
-from reissue.verify.risk.individual import Households, households_of, individual_risk
-from reissue.verify.risk.register import RegisterRisk, match_register
-from reissue.verify.risk.some_columns import SomeColumns, some_columns
-from reissue.verify.risk.uniqueness import Uniqueness, estimate_uniqueness
-from reissue.verify.risk.words import (
-    RiskFigure,
-    attacker_figure,
-    columns_figure,
-    households_figure,
-    register_figures,
-    uniqueness_figure,
+from reissue.verify.risk.models import (
+    Attacker,
+    Households,
+    RegisterRisk,
+    SomeColumns,
+    households_of,
+    individual_risk,
+    journalist,
+    marketer,
+    match_register,
+    of_records,
+    prosecutor,
+    some_columns,
 )
+from reissue.verify.risk.uniqueness import Uniqueness, estimate_uniqueness
 
-__all__ = ["GroupRisk", "Risk", "RiskInputs", "measure_people", "measure_risk"]
+__all__ = [
+    "PRESETS",
+    "GroupRisk",
+    "Preset",
+    "Risk",
+    "RiskFigure",
+    "RiskInputs",
+    "attacker_figure",
+    "columns_figure",
+    "find_preset",
+    "households_figure",
+    "measure_people",
+    "measure_risk",
+    "register_figures",
+    "uniqueness_figure",
+]
 
 _THRESHOLD = 0.2
 _KNOWN = 2
@@ -92,7 +109,7 @@ class Risk:
         raise KeyError(f"'{name}' was not measured: it needs a register, a sampling fraction or weights.")
 
     @property
-    def figures(self) -> tuple[RiskFigure, ...]:
+    def figures(self) -> "tuple[RiskFigure, ...]":
         """The most telling number of each kind, in words too."""
         found = [attacker_figure(one, self.threshold) for one in self.attackers]
         found += [] if self.register is None else register_figures(self.register)
@@ -235,3 +252,118 @@ def _some_columns(release: PublishedRelease, known: int | None, records: int) ->
         return None
     columns = [(codes.to_numpy(), size) for codes, size in (number_column(release.main[name]) for name in names)]
     return some_columns(columns, names, some, release.tables.times)[0]
+
+
+@dataclass(frozen=True)
+class RiskFigure:
+    """One number, and what it says."""
+
+    name: str
+    value: float | None
+    sentence: str
+
+
+def attacker_figure(one: Attacker, threshold: float) -> RiskFigure:
+    """The largest risk, or the average of someone who asks for no more."""
+    if one.largest is None or one.above is None:
+        words = f"{one.name}: {one.average:.3g} of the records on average; {one.method}."
+        return RiskFigure(one.name, one.average, words)
+    words = (
+        f"{one.name}: largest {one.largest:.3g}, average {one.average:.3g}, {one.above:.1%} of the records above "
+        f"{threshold:.3g}; {one.method}."
+    )
+    return RiskFigure(one.name, one.largest, words)
+
+
+def register_figures(one: RegisterRisk) -> list[RiskFigure]:
+    """k-map and delta-presence."""
+    fit = f"k-map: at least {one.k_map:,} of the register's {one.people:,} people fit every group (k = {one.k_map:,})."
+    if one.presence is None:
+        words, most = "delta-presence: not known, for people of the register fit several groups.", None
+    else:
+        low, most = one.presence
+        words = f"delta-presence: someone of the register is in the release with {low:.3g} to {most:.3g}."
+    return [RiskFigure("k-map", one.k_map, fit), RiskFigure("delta-presence", most, words)]
+
+
+def uniqueness_figure(one: Uniqueness) -> RiskFigure:
+    """The share of the population that is unique."""
+    if one.model == "sample" and one.fraction >= 1:
+        words = f"Population uniqueness: {one.sample:,} people, for the release holds everyone."
+    elif one.model == "sample":
+        words = "Population uniqueness: nobody, for no record is alone in the sample."
+    else:
+        words = (
+            f"Population uniqueness: about {one.people:,.0f} people are alone in the population ({one.share:.2%}; "
+            f"{one.model}, from {one.sample:,} who are alone in a sample of {one.fraction:.3g})."
+        )
+    return RiskFigure("population uniqueness", one.share, words)
+
+
+def columns_figure(one: SomeColumns) -> RiskFigure:
+    """The smallest class by any m columns."""
+    words = (
+        f"Whoever knows any {one.columns} quasi-identifiers is left with at least {one.smallest:,} records "
+        f"(k^m, m = {one.columns}; worst: {', '.join(one.worst)}); {one.alone:,} records are alone."
+    )
+    return RiskFigure("k^m", one.smallest, words)
+
+
+def households_figure(one: Households, threshold: float) -> RiskFigure:
+    """The household that is found most surely."""
+    words = (
+        f"households: a member is found with {one.largest:.3g} at most, {one.average:.3g} on average; {one.above:.1%} "
+        f"of {one.households:,} households above {threshold:.3g}."
+    )
+    return RiskFigure("households", one.largest, words)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A threshold: the smallest number of people among whom a record may be found."""
+
+    name: str
+    people: int
+    """The largest risk is one in this many."""
+    source: str
+    """Where the number comes from, as far as it was read."""
+
+    @property
+    def largest(self) -> float:
+        """The largest risk of a record."""
+        return 1 / self.people
+
+
+_ONTARIO = (
+    "De-Identification Guidelines for Structured Data, Information and Privacy Commissioner of Ontario, 2025, by a "
+    "summary of it (managedprivacy.ca): {} invasion of privacy, {}, roughly groups of {}. The guideline itself was not "
+    "read"
+)
+_OECD = "threshold rule: some agencies require five respondents in a cell, others three (OECD glossary, ID 7010)"
+
+PRESETS = {
+    one.name: one
+    for one in (
+        Preset("0.33", 3, "commonly used for trusted recipients; source not read"),
+        Preset("0.2", 5, "commonly used; source not read"),
+        Preset("0.09", 11, _ONTARIO.format("low", "0.09", 11)),
+        Preset("0.075", 14, _ONTARIO.format("medium", "0.075", 15)),
+        Preset(
+            "0.05",
+            20,
+            "public file of hospital discharges, threshold between 0.04 and 0.05 (El Emam et al. 2011, abstract); "
+            + _ONTARIO.format("high", "0.05", 20),
+        ),
+        Preset("cell-3", 3, _OECD),
+        Preset("cell-5", 5, _OECD),
+        Preset("cell-10", 10, "Washington State Department of Health, small numbers: non-zero counts below ten"),
+        Preset("cell-11", 11, "CMS cell size suppression policy (ResDAC, 2024): no cell of 1 to 10"),
+    )
+}
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of this name."""
+    if name not in PRESETS:
+        raise InputError(f"There is no preset of that name. There are: {', '.join(PRESETS)}." + nearest(name, PRESETS))
+    return PRESETS[name]

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError, TaxonomyError
-from reissue.proposing.chosen import ColumnChoice, schema_of
+from reissue.proposing.column_form import ColumnChoice, schema_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import DATE_STEPS
-from reissue.taxonomy.grouping import arx_lines, moved
+from reissue.taxonomy.paths import arx_lines, moved
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import at, places_of
 from reissue.web.pages import show

@@ -15,16 +15,16 @@ from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
 from reissue.files.tables import settle as settle_file
 from reissue.ledger.pack import plain
-from reissue.proposing.column_picture import picture_of
+from reissue.proposing.column_form import picture_of
 from reissue.proposing.propose import Guess
 from reissue.publishing.plan import Limits, Plan, Setting, plan
 from reissue.publishing.plan.beginning import propose_series
-from reissue.publishing.plan.own_setting import try_setting
 from reissue.publishing.plan.planning import Progress
+from reissue.publishing.plan.rehearsal import try_setting
 from reissue.report.plan_page import frontier_chart, plan_html
 from reissue.report.utility_page import model_chart
 from reissue.schema import Schema
-from reissue.taxonomy.grouping import groups_of
+from reissue.taxonomy.paths import groups_of
 from reissue.utility import compare, paired_rows
 from reissue.utility.side_by_side import suggested_model
 from reissue.web.work import Tell

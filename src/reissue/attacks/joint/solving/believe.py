@@ -14,7 +14,7 @@ from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved, fits_many
 from reissue.attacks.joint.solving.lessons import Lessons
-from reissue.counting.memory import give_back
+from reissue.counting.resources import give_back
 from reissue.solver.elimination import narrow, unnarrowed
 from reissue.solver.iterative_scaling import ROUGHLY, Chains, Scaled, Scaling, messages_of, posterior, scale
 from reissue.solver.learning.leaving import Leaving

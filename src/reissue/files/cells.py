@@ -1,17 +1,38 @@
-"""Numbers and dates as people write them: 1.234,50 and 03.02.2024, told from texts by all cells of a column.
+"""Cells of text files: numbers and dates in local notation, and marks for missing values.
 
-A column is numbers if every cell is one in the same way of writing and some cell leaves no other way open; where all
-cells leave two ways open (1.234), the file's dialect decides. Codes with leading zeros stay text. A column of days is
-dates if every cell is one. Nothing is guessed for single cells: a column that is not all numbers stays text.
+All cells of a column decide together. A column is numeric if every cell is a number in the same notation (such as
+1.234,50) and at least one cell is unambiguous; where all cells are ambiguous (1.234), the file's dialect decides. Codes
+with leading zeros stay text. A column is a date column if every cell is a date. No single cell is interpreted: a column
+that is not numeric throughout stays text.
+
+A mark for a missing value (NA, N/A, k.A. and the like) is read as missing where all other cells of the column are
+numbers, or all are dates, and the reader is told how many there were. Columns of text keep their marks, and so do
+columns that are read as text, such as published ones. A number such as 999 or -9 is a mark only if it is named:
+`Dialect(missing=("-9",))`. With `missing=""` nothing is.
 """
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
+from reissue.errors import ReadingNote
 from reissue.files.dialect import DATES, Dialect
+from reissue.words import plural
 
-__all__ = ["as_numbers", "in_standard_writing", "inexact", "whole_if_all_are", "with_standard_values"]
+__all__ = [
+    "as_numbers",
+    "in_standard_writing",
+    "inexact",
+    "say_missing",
+    "whole_if_all_are",
+    "with_standard_values",
+    "without_codes",
+    "without_marks",
+]
 
 _GROUPS = {",": r".'’ \u{a0}\u{202f}", ".": r",'’ \u{a0}\u{202f}"}
 """Decimal mark to the marks between thousands that go with it."""
@@ -130,3 +151,93 @@ def whole_if_all_are(column: pl.Series) -> pl.Series:
     if column.null_count() == len(column) or whole.null_count() != column.null_count():
         return column
     return whole if (whole.cast(pl.Float64) == column).fill_null(value=True).all() else column
+
+
+_STARTS = r"^\s*[+-]?\d"
+_ISO_DAY = r"^\d{4}-\d{2}-\d{2}(?:[ T]\d|$)"
+
+Found = Mapping[str, Mapping[str, int]]
+"""Column to its marks, each with the number of cells that it stands in."""
+
+
+def without_marks(
+    frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+) -> tuple[pl.DataFrame, Found]:
+    """Texts that are numbers or dates but for marks, without these; what is to be read as text stays as it is."""
+    marks = {mark.lower(): mark for mark in dialect.marks}
+    if as_text is None or not marks:
+        return frame, {}
+    columns, found = [], {}
+    for column in frame.iter_columns():
+        if column.dtype == pl.String and column.name not in {*text, *as_text}:
+            counts = _marks_of(column, marks)
+            bare = _unmarked(column, list(marks), dialect) if counts else None
+            if bare is not None:
+                columns.append(bare)
+                found[column.name] = counts
+    return frame.with_columns(columns), found
+
+
+def _marks_of(column: pl.Series, marks: Mapping[str, str]) -> dict[str, int]:
+    """The marks of a column and how many cells each stands in; none where something else is no number either."""
+    cells = column.drop_nulls()
+    digits = cells.str.contains(_STARTS)
+    if digits.all() or not digits.any():
+        return {}
+    others = _folded(cells.filter(~digits))
+    if not others.is_in(list(marks)).all():
+        return {}
+    return {marks[mark]: number for mark, number in others.value_counts(sort=True).iter_rows()}
+
+
+def _folded(cells: pl.Series) -> pl.Series:
+    return cells.str.strip_chars().str.to_lowercase()
+
+
+def _unmarked(column: pl.Series, marks: Sequence[str], dialect: Dialect) -> pl.Series | None:
+    """The column without its marks, if all else is numbers or dates; in local writing it stays as it is."""
+    bare = pl.select(pl.when(~_folded(column).is_in(marks)).then(column)).to_series().alias(column.name)
+    if in_standard_writing(bare, dialect) is not bare:
+        return bare
+    numbers = as_numbers(bare)
+    if numbers is not None:
+        return numbers
+    return bare if bare.drop_nulls().str.contains(_ISO_DAY).all() else None
+
+
+def without_codes(
+    frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+) -> tuple[pl.DataFrame, Found]:
+    """Numbers that were named as missing, such as -9, taken out of the columns of numbers."""
+    codes = {float(mark): mark for mark in dialect.marks if _is_number(mark)}
+    if as_text is None or not codes:
+        return frame, {}
+    columns, found = [], {}
+    for column in frame.iter_columns():
+        if column.dtype.is_numeric() and column.name not in {*text, *as_text}:
+            coded = column.cast(pl.Float64).is_in(list(codes)).fill_null(value=False)
+            if coded.any():
+                counts = column.filter(coded).cast(pl.Float64).value_counts(sort=True)
+                found[column.name] = {codes[value]: number for value, number in counts.iter_rows()}
+                columns.append(pl.select(pl.when(~coded).then(column)).to_series().alias(column.name))
+    return frame.with_columns(columns), found
+
+
+def _is_number(mark: str) -> bool:
+    try:
+        return math.isfinite(float(mark))
+    except ValueError:
+        return False
+
+
+def say_missing(path: Path, found: Found) -> None:
+    """Say which marks were read as missing, in how many cells of which columns."""
+    if not found:
+        return
+    cells: Counter[str] = Counter()
+    for counts in found.values():
+        cells.update(counts)
+    shown = ", ".join(f"'{mark}' in {plural(number, 'cell')}" for mark, number in cells.most_common())
+    columns = "its column" if len(found) == 1 else f"their {len(found)} columns"
+    fact = f"{path.name}: {shown} read as missing, for all else in {columns} is numbers or dates."
+    warnings.warn(ReadingNote(fact, "With dialect=Dialect(missing='') it is text."), stacklevel=3)

@@ -1,15 +1,18 @@
-"""A requirement asked of each sensitive column by itself, and of all columns together: the worst decides.
+"""Adapters: a requirement asked of each sensitive column by itself, or of the value sets of people.
 
-Groups are counted by the values of all sensitive columns together. Each column's own counts follow from these
-(`counting.margins`), so one wrapper around a part of a requirement judges them all, and methods, regions and attacks
-need not know. Each column's groups are groups of an ordinary table with one sensitive column. What is true of the part
-of any table (that unions keep it, that adding records keeps it) is therefore true of the wrapper.
+**Several sensitive columns.** Groups are counted by the combinations of their values. The counts of a single column
+follow from these (`counting.cells.Margin`), so that one adapter around a requirement judges all columns, and methods
+and attacks need not know; the worst column decides. The groups of each column are groups of an ordinary table with one
+sensitive column. A property that a requirement has for every table (it survives unions, it survives added records)
+therefore holds for the adapter too.
 
 Records whose value needs no protection count as if each had a value of its own, where a requirement bounds how often
-*any* value occurs (`Requirement.any_value`): that is an ordinary table too. Shortcuts that ask for one set of values
-only (`by_values`, `excess_limit`) are not offered; coalitions are judged view by view (`views`).
-
+*any* value occurs (`Requirement.any_value`): that is an ordinary table as well. Shortcuts that ask for a single set of
+values (`by_values`, `excess_limit`) are not offered; coalitions are judged view by view (`views`).
 O(columns x triples); for values that need no protection O(records with them).
+
+**People with several records.** Groups are counted by the numbers of their people's value sets, and expanded before the
+requirement sees them.
 """
 
 from collections.abc import Sequence
@@ -19,15 +22,15 @@ from functools import reduce
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.cells import Counts, Domain
-from reissue.counting.margins import Margin
+from reissue.counting.cells import Counts, Domain, Margin
+from reissue.counting.people import ValueSets
 from reissue.errors import RequirementError
 from reissue.protection import TOGETHER
 from reissue.requirements._base import All, Asking, Requirement
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets
 
-__all__ = ["ByColumn", "ColumnView", "by_column", "needs_columns"]
+__all__ = ["ByColumn", "ColumnView", "by_column", "needs_columns", "of_people"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +235,32 @@ def _wrapped(part: Requirement, margins: Sequence[Margin], domain: Domain) -> Re
     if not views:
         raise problems[0]
     return ByColumn(part, tuple(views))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfPeople(Asking):
+    """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets.
+
+    Groups that are united have no person in common, so it is as monotone as what is asked.
+    """
+
+    sets: ValueSets
+
+    @property
+    def least(self) -> int:
+        """The fewest people of a group."""
+        return self.asked.least_people
+
+    def holds(self, counts: Counts) -> Bools:
+        """Which groups meet it."""
+        return self.asked.holds(self.sets.expand(counts))
+
+    def fitness(self, counts: Counts) -> Floats:
+        """How far each group is above it or below."""
+        return self.asked.fitness(self.sets.expand(counts))
+
+
+def of_people(requirement: Requirement, sets: ValueSets) -> Requirement:
+    """The requirement, asked of people whose values are sets; what looks at no value needs no sets."""
+    parts = [_OfPeople(part, sets) if part.sensitive else part for part in requirement.parts()]
+    return parts[0] if len(parts) == 1 else All(tuple(parts))

@@ -1,12 +1,18 @@
-"""Work in several threads: as many as there are processors, or as REISSUE_THREADS says. Results never depend on it."""
+"""Processor threads and memory: how many threads to use, and how to return freed memory to the system.
 
+The number of threads is that of the processors, or what REISSUE_THREADS says. Results never depend on it.
+"""
+
+import ctypes
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from typing import Any
 
 from reissue.errors import InputError
 
-__all__ = ["ENVIRONMENT", "threads", "workers"]
+__all__ = ["ENVIRONMENT", "give_back", "threads", "workers"]
 
 ENVIRONMENT = "REISSUE_THREADS"
 
@@ -36,3 +42,22 @@ def _workers(number: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has none of its parent's threads
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, where that can be asked for (Linux); costs a few milliseconds."""
+    library = _library()
+    if library is not None:
+        library.malloc_trim(0)
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    """The C library; None where it cannot be asked."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        library = ctypes.CDLL(None)
+        return library if hasattr(library, "malloc_trim") else None
+    except OSError:
+        return None

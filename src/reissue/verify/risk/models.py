@@ -1,0 +1,205 @@
+"""Re-identification risk of single records: attackers, sample weights, households, a register, some columns.
+
+- Prosecutor, journalist and marketer (El Emam): how likely a record is linked to its person.
+- Individual risk from sample weights (Benedetti, Franconi 1998; Franconi, Polettini 2004). Of a group with f records in
+  the sample, its number F in the population is unknown; the weights of its records sum to an estimate. Given f, F is
+  taken to be negative binomial with success probability p = f / estimate, and the risk is E(1/F | f) =
+  (p/f) 2F1(1, 1; f+1; 1-p). For f = 1 that is p/(1-p) log(1/p); for p = 1, the whole population, 1/f.
+- A household is found if at least one of its members is, independently: 1 - product of (1 - risk).
+- Against a register of the population: k-map (Sweeney 2002), at least k people of the register fit every published
+  group; and delta-presence (Nergiz, Atzori, Clifton 2007), between which bounds the probability lies that a person of
+  the register is in the release. Someone who fits no group is not in it.
+- k^m-anonymity (Terrovitis et al. 2008): records with equal published values on any m columns form a class; every class
+  must have at least k records. O(rows) for each set of columns, on integer codes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Floats, Ints
+from reissue.counting.keys import pack
+from reissue.data.table import to_polars
+from reissue.errors import DataError, InputError
+from reissue.files.dialect import FOUND, Dialect
+from reissue.published import PublishedRelease
+from reissue.words import plural
+
+__all__ = [
+    "Attacker",
+    "Households",
+    "RegisterRisk",
+    "SomeColumns",
+    "households_of",
+    "individual_risk",
+    "journalist",
+    "marketer",
+    "match_register",
+    "of_records",
+    "prosecutor",
+    "some_columns",
+]
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """One attacker's chances, over all records of a release."""
+
+    name: str
+    largest: float | None
+    """The largest risk of a record; None for the marketer, who asks for the average only."""
+    average: float
+    above: float | None
+    """The share of records whose risk is above the threshold."""
+    method: str
+    """How the numbers were found."""
+
+
+def of_records(name: str, risk: Floats, records: Ints | Floats, threshold: float, method: str) -> Attacker:
+    """The summary of a risk by group, each of some records."""
+    total = float(records.sum())
+    above = float(records[risk > threshold].sum()) / total
+    return Attacker(name, float(risk.max()), float(risk @ records) / total, above, method)
+
+
+def prosecutor(sizes: Ints, threshold: float) -> Attacker:
+    """Someone who knows that a person is in the release; `sizes` are the records of each group."""
+    return of_records("prosecutor", 1 / sizes, sizes, threshold, "1 / records of the group")
+
+
+def journalist(sizes: Ints, people: Ints, threshold: float) -> Attacker:
+    """Someone with a register, of whom `people` fit each group.
+
+    The average is the larger of two, as El Emam has it: of the records, and of the register's people in these groups.
+    """
+    found = of_records("journalist", 1 / people, sizes, threshold, "1 / people of the register who fit the group")
+    average = max(found.average, len(sizes) / float(people.sum()))
+    return Attacker(found.name, found.largest, average, found.above, found.method)
+
+
+def marketer(sizes: Ints, people: Ints | None = None, risk: Floats | None = None) -> Attacker:
+    """Someone who matches all records: with the release's own people, a register, or an estimated population."""
+    if risk is None:
+        risk = 1 / (sizes if people is None else people)
+        whom = "the people of the release" if people is None else "the register"
+        method = f"expected share of records matched rightly with {whom}"
+    else:
+        method = "expected share of records matched rightly, estimated from the sampling"
+    return Attacker("marketer", None, float(np.asarray(risk) @ sizes) / float(sizes.sum()), None, method)
+
+
+def individual_risk(records: Ints, population: Floats) -> Floats:
+    """Group to the expected 1/F, from its records and its estimated population; O(groups)."""
+    from scipy.special import hyp2f1
+
+    share = np.minimum(records / population, 1.0)
+    return np.asarray(share / records * hyp2f1(1.0, 1.0, records + 1.0, 1.0 - share), np.float64)
+
+
+@dataclass(frozen=True)
+class Households:
+    """The risk that at least one member of a household is found."""
+
+    households: int
+    largest: float
+    average: float
+    above: float
+    """The share of households whose risk is above the threshold."""
+    expected: float
+    """How many households are expected to be found."""
+
+
+def households_of(household: Ints, risk: Floats, threshold: float) -> Households:
+    """From each record's household (0, 1, ...) and risk; O(records)."""
+    certain = np.bincount(household, risk >= 1) > 0
+    missed = np.exp(np.bincount(household, np.log1p(-np.where(risk < 1, risk, 0.0))))
+    found = np.where(certain, 1.0, 1 - missed)
+    above = float((found > threshold + 1e-12).mean())
+    return Households(len(found), float(found.max()), float(found.mean()), above, float(found.sum()))
+
+
+@dataclass(frozen=True)
+class RegisterRisk:
+    """What a register of the population says of a release."""
+
+    people: int
+    """How many people it holds."""
+    k_map: int
+    """People who fit the group that fewest fit."""
+    presence: tuple[float, float] | None
+    """The smallest and the largest share of people who are in the release, over the register's people.
+
+    None where somebody fits several groups: then the shares of groups do not say it.
+    """
+
+
+def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[RegisterRisk, Ints]:
+    """The register's numbers, and how many of its people fit each group."""
+    from reissue.people.candidates import by_register
+
+    frame, _ = to_polars(population, release.schema, dialect=dialect)
+    seen = by_register(release, frame, presence=False)
+    fitting = np.bincount(seen.group, minlength=release.groups)
+    records = release.sizes - release.counterfeits
+    short = int((fitting < records).sum())
+    if short:
+        raise DataError(
+            f"The register does not hold everyone in the release: in {plural(short, 'group')} there are more records "
+            "than people who fit. Give a table of the whole population, with quasi-identifiers as in the original."
+        )
+    alone = np.bincount(seen.row).max(initial=0) <= 1
+    shares = records / np.maximum(fitting, 1)
+    lowest = 0.0 if len(seen.ids) < frame.height else float(shares.min())
+    presence = (lowest, float(shares.max())) if alone else None
+    return RegisterRisk(frame.height, int(fitting.min()), presence), np.asarray(fitting, np.int64)
+
+
+_WORK = 5 * 10**9
+"""Rows times sets of columns that are looked at, at most."""
+
+
+@dataclass(frozen=True)
+class SomeColumns:
+    """What someone finds who knows any given number of quasi-identifiers."""
+
+    columns: int
+    """How many columns are known: m."""
+    smallest: int
+    """Records of the smallest class: the release is k^m-anonymous for k up to this."""
+    alone: int
+    """Records that some m columns single out."""
+    worst: tuple[str, ...]
+    """The columns that make the smallest class, the first such set."""
+
+
+def some_columns(
+    codes: Sequence[tuple[Ints, int]], names: Sequence[str], known: int, times: pl.Series | None = None
+) -> tuple[SomeColumns, Ints]:
+    """For any `known` columns, given each column's codes and their number; and each record's smallest class.
+
+    `times` says how many records each row stands for, where equal ones were counted.
+    """
+    known = min(known, len(names))
+    if comb(len(names), known) * len(codes[0][0]) > _WORK:
+        raise InputError(f"There are too many sets of {known} columns to look at. Ask for fewer columns.")
+    least = np.full(len(codes[0][0]), np.iinfo(np.int64).max)
+    smallest, worst = np.iinfo(np.int64).max, tuple(names[:known])
+    for chosen in combinations(range(len(names)), known):
+        sizes = _class_sizes([codes[place] for place in chosen], None if times is None else times.to_numpy())
+        if sizes.min() < smallest:
+            smallest, worst = int(sizes.min()), tuple(names[place] for place in chosen)
+        np.minimum(least, sizes, out=least)
+    return SomeColumns(known, int(smallest), int((least == 1).sum()), worst), least
+
+
+def _class_sizes(columns: Sequence[tuple[Ints, int]], times: Ints | None) -> Ints:
+    """Record to how many have the same codes."""
+    keys, bound = pack([codes for codes, _ in columns], [size for _, size in columns])
+    if bound > 4 * len(keys) + 1024:
+        keys, bound = np.unique(keys, return_inverse=True)[1].reshape(-1), len(keys)
+    return np.bincount(keys, times, bound).astype(np.int64)[keys]
