@@ -39,7 +39,7 @@ bench: $(READY)
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/gallery/make.py
-	$(BIN)/zensical build --clean
+	PYTHONPATH=docs $(BIN)/zensical build --clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Reissue needs Python 3.11 or newer; try make PYTHON=python3.12")'

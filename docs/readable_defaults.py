@@ -1,0 +1,46 @@
+"""Show defaults of parameters so that a reader can use them: an extension of griffe, which reads the signatures.
+
+A default that is a lambda is shown as `...`; one that is a constant of the package as the constant's own expression.
+"""
+
+from typing import Any
+
+import griffe
+
+LONGEST = 30
+"""Characters of a constant that is shown as what it is made of."""
+
+
+class ReadableDefaults(griffe.Extension):
+    """Rewrite defaults that say nothing to a reader."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Rewrite the defaults of every function of a package, once all of it has been read."""
+        _rewrite(pkg, pkg)
+
+
+def _rewrite(found: griffe.Object, package: griffe.Module) -> None:
+    for member in found.members.values():
+        if isinstance(member, griffe.Function):
+            for parameter in member.parameters:
+                parameter.default = _readable(parameter.default, package)
+        elif isinstance(member, griffe.Module | griffe.Class):
+            _rewrite(member, package)
+
+
+def _readable(default: Any, package: griffe.Module) -> Any:
+    if str(default).startswith("lambda"):
+        return "..."
+    if isinstance(default, griffe.ExprName) and default.name.isupper():
+        return _value_of(default, package) or default
+    return default
+
+
+def _value_of(name: griffe.ExprName, package: griffe.Module) -> Any:
+    """Return what a constant is made of, if that is short."""
+    path = name.canonical_path.removeprefix(f"{package.name}.")
+    try:
+        value = getattr(package[path], "value", None)
+    except (KeyError, griffe.GriffeError):
+        return None
+    return value if value is not None and len(str(value)) < LONGEST else None
