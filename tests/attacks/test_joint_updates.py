@@ -19,7 +19,7 @@ from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
 from reissue.ledger import Ledger
-from reissue.people.crowd import Crowd
+from reissue.people.series import SeriesPresences
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
@@ -54,13 +54,13 @@ def anonymous(releases: list[Any]) -> Series:
     return Series.read(releases, COLUMNS)
 
 
-def unaware(crowd: Crowd) -> Learnable:
+def unaware(crowd: SeriesPresences) -> Learnable:
     """What somebody learns from who does not have the true tables."""
     rates = base_rates(crowd.observations, crowd.values)
     return Learnable(expecting(crowd.observations, rates), crowd.names, [None] * len(crowd.truth), rates)
 
 
-def above(crowd: Crowd, model: Model) -> int:
+def above(crowd: SeriesPresences, model: Model) -> int:
     """How many people can be linked to a value more surely than three quarters."""
     rates = base_rates(crowd.observations, crowd.values)
     prior = np.broadcast_to(rates, (crowd.people, crowd.values))

@@ -58,20 +58,20 @@ def test_what_a_schema_says_goes_first(tmp_path: Path) -> None:
 
 
 def test_nobody_s_value_is_kept(tmp_path: Path) -> None:
-    """Of people it is kept which group they are in, as the roster says too; all else is sums."""
+    """Of people it is kept which group they are in, as its presences say too; all else is sums."""
     waves = panel(0.2)[:3]
     with published(tmp_path / "x.ledger", waves) as ledger:
         kept, last = held(ledger).holder, ledger.releases[-1]
-        roster = ledger.roster(last, SCHEMA)
+        known = ledger.presences(last, SCHEMA)
         people = held(ledger).index.people
-    assert roster is not None
+    assert known is not None
     assert {one.name for one in fields(HolderSteps)} == {
         "moments", "person", "group", "slot_group", "slot_value", "slot_count"
     }  # fmt: skip
     assert dict(zip(people[kept.person].tolist(), kept.group.tolist(), strict=True)) == dict(
-        zip(roster.ids.to_list(), roster.group.tolist(), strict=True)
+        zip(known.ids.to_list(), known.group.tolist(), strict=True)
     )
-    assert kept.slot_count.tolist() == roster.histogram.count.tolist()
+    assert kept.slot_count.tolist() == known.histogram.count.tolist()
     assert kept.moments.before.shape == kept.moments.after.shape == (8, 8)
     both = sum(len(set(one["who"]) & set(other["who"])) for one, other in pairwise(waves))
     assert kept.moments.people == pytest.approx(both)

@@ -23,7 +23,7 @@ from reissue.attacks.findings import Status
 from reissue.cli._app import run
 from reissue.published import Tables, read_published
 from reissue.publishing.refusal import RefusedError
-from reissue.release.roster import roster_of
+from reissue.release.presences import presences_of
 from reissue.schema import Schema
 from tests.effort import examples
 
@@ -314,7 +314,7 @@ def test_a_limit_that_permits_everything_shows_nothing() -> None:
 def test_what_a_ledger_keeps_without_quasi_identifiers_says_the_same() -> None:
     month = next(synth.Population(seed=2, people=300).months(1))
     release = ri.anonymize(month, synth.schema(), "k=3", seed=1)
-    kept = read_published(Tables({}, kept=roster_of(release)), synth.schema())
+    kept = read_published(Tables({}, presences=presences_of(release), requirement=release.requirement), synth.schema())
     limits = {"disclosure": 0.5}
     shown = ri.attack([release.frame], synth.schema(), only="disclosure", limits=limits)["disclosure"]
     alone = run_attack(find("disclosure"), Series((kept,), synth.schema(), limits=limits), Knowledge())

@@ -60,7 +60,7 @@ def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Interval
 def group_text(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
     """What was published of the quasi-identifiers of a group; both are numbered as `membership` does."""
     published = series.releases[release]
-    if knowledge.members is None and published.roster is not None:
+    if knowledge.members is None and published.presences is not None:
         return {} if published.source is None else box_text(published.source, group)
     # A group whose records look different was not generalized.
     return shown(published.box(group))

@@ -190,7 +190,7 @@ def _compared(attack: Attack, series: Series) -> tuple[Series, tuple[str, ...]]:
         some = set().union(*lacking)
         if any_will_do or not some or set.intersection(*lacking):
             continue  # a column that no release has is a mistake in the schema, which says so itself
-        if some == {*names} or any(one.source or one.roster for one in series.releases):
+        if some == {*names} or any(one.source or one.presences for one in series.releases):
             raise CannotRunError(f"it needs the same {what} in every release: {_lack(series.numbers, lacking)}.")
         ignored += [name for name in names if name in some]
     if not ignored:

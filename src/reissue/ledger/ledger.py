@@ -4,7 +4,7 @@ Entries are of three kinds: "begin" (the schema, the policy in it, and the check
 policy or taxonomy) and "release" (one release with its findings). Reading needs no key; publishing and adopting do.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,13 +41,13 @@ from reissue.ledger.pack import (
     table_bytes,
     unpack_frame,
     unpack_people,
-    unpack_roster,
+    unpack_presences,
 )
 from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
 from reissue.ledger.trust import Heads, Trust, judge
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
-from reissue.release.roster import Roster
+from reissue.release.presences import Presences
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import changed_labels
@@ -55,7 +55,7 @@ from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.ledger.store import Store, Writer
-    from reissue.published import PublishedRelease
+    from reissue.published import PublishedRelease, Tables
 
 __all__ = ["Ledger", "Recorded"]
 
@@ -341,23 +341,29 @@ class Ledger:
 
     def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """A release for attacks: what went out, and who stands where in it, if that is known."""
-        from reissue.published import Tables, read_published
+        from reissue.published import read_published
 
-        return read_published(Tables(self.tables(release), kept=self.roster(release, schema)), schema)
+        return read_published(self._tables(release, self.tables(release), self.presences(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
         """A release for attacks that only follow people: who is where, of all or of some people."""
-        from reissue.published import Tables, read_published
+        from reissue.published import read_published
 
-        roster = self.roster(release, schema, people)
-        return read_published(Tables({} if roster else self.tables(release), kept=roster), schema)
+        known = self.presences(release, schema, people)
+        return read_published(self._tables(release, {} if known else self.tables(release), known), schema)
 
-    def roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
+    @staticmethod
+    def _tables(release: Recorded, frames: Mapping[str, pl.DataFrame], presences: Presences | None) -> "Tables":
+        from reissue.published import Tables
+
+        asked = parse(release.record.requirement) if presences is not None else None
+        return Tables(frames, presences=presences, requirement=asked, e=release.record.promises.get("e"))
+
+    def presences(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Presences | None:
         """Who is in which group of a release, of all or of some people; None where that is not known."""
         if "roster" not in release.files or schema.identifier is None:
             return None
-        packed, record = self.store.read(release.files["roster"]), release.record
-        return replace(unpack_roster(packed, parse(record.requirement), people), e=record.promises.get("e"))
+        return unpack_presences(self.store.read(release.files["roster"]), people)
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
         """What a method remembers after some releases; for a first one only the key of its own.

@@ -19,8 +19,8 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import Recorded, releases_of, sent_of
 from reissue.methods import registered
-from reissue.published import PublishedRelease, Tables, read_published
-from reissue.release.roster import Roster
+from reissue.published import PublishedRelease
+from reissue.release.presences import Presences
 from reissue.schema import Schema
 from reissue.words import plural
 
@@ -51,16 +51,16 @@ def find_originals(ledger: Ledger, tables: Sequence[Any], *, dialect: Dialect = 
     for one in sent:
         then = ledger.schema_of(entries[: entries.index(one.entry)])
         by[text := then.dumps()] = then
-        roster = _roster(ledger, one, schema)
-        known = ((place, read(place, text)) for place in left)
-        fitting = sorted(_fitting(one, roster, ((place, table) for place, table in known if table is not None)))
+        release, known = _followed(ledger, one, schema)
+        tables_read = ((place, read(place, text)) for place in left)
+        fitting = sorted(_fitting(one, known, ((place, table) for place, table in tables_read if table is not None)))
         if not fitting:
             missing.append(one.number)
             continue
         _, place = fitting[0]
         left.remove(place)
-        table = read(place, text)
-        found.append(read_published(Tables({}, kept=replace(roster, table=_people(table, roster))), schema))
+        whole = known.with_table(_people(read(place, text), known))
+        found.append(replace(release, tables=replace(release.tables, presences=whole)))
     if missing or len(left) > 1:
         raise InputError(_unlike(missing, len(sent), len(left)))
     return Originals(tuple(found), tuple(one.number for one in sent), tables[left[0]] if left else None)
@@ -76,14 +76,15 @@ def _unlike(missing: Sequence[int], releases: int, left: int) -> str:
     )
 
 
-def _roster(ledger: Ledger, one: Recorded, schema: Schema) -> Roster:
-    roster = ledger.roster(one, schema)
-    if roster is None or one.record.adopted:
+def _followed(ledger: Ledger, one: Recorded, schema: Schema) -> tuple[PublishedRelease, Presences]:
+    release = ledger.followed(one, schema)
+    known = release.presences
+    if known is None or one.record.adopted:
         raise InputError(
             f"Release {one.number} was not made through the ledger, or its people have no names: it is not known "
             "whose record is where."
         )
-    return roster
+    return release, known
 
 
 def _read(ledger: Ledger, data: Any, schema: Schema, dialect: Dialect) -> Table | None:
@@ -96,31 +97,31 @@ def _read(ledger: Ledger, data: Any, schema: Schema, dialect: Dialect) -> Table 
     return None if ids is None else replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(ids)))
 
 
-def _people(table: Table | None, roster: Roster) -> Table | None:
-    """The records of a roster's people, in its order; None where somebody is not in the table."""
+def _people(table: Table | None, known: Presences) -> Table | None:
+    """The records of these people, in their order; None where somebody is not in the table."""
     if table is None or table.ids is None:
         return None
     place = pl.DataFrame({"id": table.ids, "row": np.arange(table.rows)})
-    rows = pl.DataFrame({"id": roster.ids}).join(place, on="id", how="left", maintain_order="left")["row"]
+    rows = pl.DataFrame({"id": known.ids}).join(place, on="id", how="left", maintain_order="left")["row"]
     return None if rows.null_count() else table.some(rows.to_numpy())
 
 
-def _fitting(one: Recorded, roster: Roster, tables: Iterator[tuple[int, Table]]) -> Iterator[tuple[int, int]]:
+def _fitting(one: Recorded, known: Presences, tables: Iterator[tuple[int, Table]]) -> Iterator[tuple[int, int]]:
     """The tables that a release can have been made of: how many people each has beyond it, and its place."""
     method = registered().get(one.record.method)
     for place, table in tables:
-        mine = _people(table, roster)
-        if mine is not None and (method is None or method.changes_values or _shows(roster, mine)):
+        mine = _people(table, known)
+        if mine is not None and (method is None or method.changes_values or _shows(known, mine)):
             yield table.rows - mine.rows, place
 
 
-def _shows(roster: Roster, mine: Table) -> bool:
+def _shows(known: Presences, mine: Table) -> bool:
     """Whether every group shows the values of its people."""
-    shown = roster.histogram
+    shown = known.histogram
     published = pl.DataFrame(
         {"group": shown.group, "text": pl.Series(shown.names, dtype=pl.String).gather(shown.value), "n": shown.count}
     )
     texts = joined_texts(mine.decode(mine.sensitive), mine.schema.sensitive)
-    true = pl.DataFrame({"group": roster.group, "text": texts}).group_by("group", "text").len()
+    true = pl.DataFrame({"group": known.group, "text": texts}).group_by("group", "text").len()
     both = true.join(published, on=["group", "text"], how="left")
     return bool((both["len"] <= both["n"].fill_null(0)).all())

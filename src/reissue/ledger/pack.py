@@ -27,9 +27,8 @@ from reissue.files.places import read_whole
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, disarm, stage_tables
 from reissue.ledger.recorded import Recorded
+from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Release
-from reissue.release.roster import Labels, Roster
-from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
@@ -41,13 +40,13 @@ __all__ = [
     "original_ending",
     "pack_frame",
     "pack_places",
-    "pack_roster",
+    "pack_presences",
     "pack_schema",
     "plain",
     "table_bytes",
     "unpack_frame",
     "unpack_people",
-    "unpack_roster",
+    "unpack_presences",
 ]
 
 ENDINGS = {"forms": ".parquet", "memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
@@ -144,7 +143,7 @@ def hand_out(release: Release, path: Place, staging: Staging, *, force: bool, di
 # --- who is where ------------------------------------------------------------------------------------------------
 
 
-def pack_roster(release: Release) -> bytes:
+def pack_presences(release: Release) -> bytes:
     """Who is in which group, and the groups' values in an order of their own: what attacks over a series need."""
     draft, table = release.draft, release.table
     kept = np.flatnonzero(draft.groups >= 0)
@@ -187,14 +186,14 @@ def unpack_people(content: bytes) -> pl.Series:
     return unpack_frame(content)[_PERSON].drop_nulls()
 
 
-def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | None = None) -> Roster:
-    """Who is in which group of an earlier release, which was made to meet a requirement.
+def unpack_presences(content: bytes, people: pl.Series | None = None) -> Presences:
+    """Read who is in which group of an earlier release.
 
     With `people` given, only these are known, and only the groups in which one of them is are there.
     """
     frame = unpack_frame(content)
     if people is not None:
-        frame = frame.drop(_SLOT, _LABEL, strict=False)  # who follows whom in a slot is not known of strangers
+        frame = frame.drop(_SLOT, _LABEL, strict=False)  # who follows whom in a seat is not known of strangers
         known = frame[_PERSON].is_in(people.implode())
         shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
         strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
@@ -204,16 +203,17 @@ def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | 
     lasting = frame[_FAKE].filter(~real).to_numpy()
     order = np.argsort(~real, kind="stable")
     texts = joined_texts(frame, [name for name in frame.columns if name not in _OWN])
-    labels = Labels(frame[_LABEL].to_numpy().astype(np.int64), group, texts) if _LABEL in frame.columns else None
-    return Roster(
+    groups = int(group.max(initial=-1)) + 1
+    return Presences(
         frame[_PERSON].filter(real),
+        np.arange(int(real.sum())),
         group[real],
-        group[~real],
-        lasting if (lasting >= 0).all() else None,
-        count_texts(group, texts, np.ones(len(group), np.int64), int(group.max(initial=-1)) + 1),
-        requirement,
-        frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
-        labels=labels,
+        count_texts(group, texts, np.ones(len(group), np.int64), groups),
+        np.bincount(group[~real], minlength=groups),
+        others=group[~real],
+        lasting=lasting if (lasting >= 0).all() else None,
+        seats=frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
+        labels=SeatLabels(frame[_LABEL].to_numpy().astype(np.int64), group, texts) if _LABEL in frame.columns else None,
     )
 
 

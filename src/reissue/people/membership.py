@@ -29,8 +29,8 @@ from reissue.people.containment import containment
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease, TextCounts, joined_texts
 from reissue.published.series import Series
+from reissue.release.presences import Presences
 from reissue.release.release import Form
-from reissue.release.roster import Roster
 from reissue.schema import Role
 from reissue.taxonomy.notation import parse_column
 from reissue.taxonomy.ranges import is_range
@@ -183,15 +183,11 @@ def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
 
 def _truth(release: PublishedRelease, names: pl.Series) -> tuple[Ints, pl.Series] | None:
     """Which of some people the holder knows the true values of, and these; values that a method changed tell none."""
-    roster, source = release.roster, release.source
-    if roster is not None:
-        table = roster.table
-        if source is not None:
-            changed = source.draft.sensitive is not None
-            table = None if changed else source.table.some(np.flatnonzero(source.draft.groups >= 0))
-        if table is None:
+    kept, source = release.presences, release.source
+    if kept is not None:
+        if kept.truth is None or (source is not None and source.draft.sensitive is not None):
             return None
-        ids, texts = roster.ids, joined_texts(table.decode(table.sensitive), table.schema.sensitive)
+        ids, texts = kept.ids, kept.truth
     elif release.keeps_identifier and release.form in {Form.GENERALIZED, Form.NUMBERED}:
         given, row = release.named
         there = given.is_not_null()
@@ -248,8 +244,8 @@ def _whole(frame: pl.DataFrame, column: str) -> Ints:
 
 def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     """One release: person, group and whether it is known; and the values of each group with their counts."""
-    if members is None and release.roster is not None:
-        return _own(release.roster)
+    if members is None and release.presences is not None:
+        return _own(release.presences)
     if not release.main.height:
         raise CannotRunError("a release has no rows.")
     values = counted_texts(release.histogram)
@@ -273,19 +269,19 @@ def counted_texts(histogram: TextCounts) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])
 
 
-def _own(roster: Roster) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _own(known: Presences) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
-    lasting, alone = roster.lasting, np.arange(len(roster.nobody))
+    lasting, alone = known.lasting, np.arange(len(known.records) - len(known.ids))
     mark, numbers = (_ALONE, alone) if lasting is None else (_STRANGER, lasting)
     names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series()
     presences = pl.DataFrame(
         {
-            _PERSON: pl.concat([identifier_texts(roster.ids).alias(_PERSON), names.alias(_PERSON)]),
-            _GROUP: roster.records,
-            _REAL: np.arange(len(roster.records)) < len(roster.ids),
+            _PERSON: pl.concat([identifier_texts(known.ids).alias(_PERSON), names.alias(_PERSON)]),
+            _GROUP: known.records,
+            _REAL: np.arange(len(known.records)) < len(known.ids),
         }
     )
-    return presences, counted_texts(roster.histogram)
+    return presences, counted_texts(known.histogram)
 
 
 def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFrame:

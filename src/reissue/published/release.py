@@ -24,8 +24,9 @@ from reissue.errors import CannotRunError, DataError, SchemaError, nearest_colum
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published.counts_table import refuse_counts
 from reissue.published.tables import Tables, read_tables, whole_numbers
+from reissue.release.presences import Presences, presences_of
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
-from reissue.release.roster import Roster, roster_of
+from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
 
@@ -64,9 +65,19 @@ class PublishedRelease:
         return self.tables.source
 
     @cached_property
-    def roster(self) -> Roster | None:
+    def presences(self) -> Presences | None:
         """Of our own release: who is in which group, where people have identifiers."""
-        return self.tables.kept if self.source is None else roster_of(self.source)
+        return self.tables.presences if self.source is None else presences_of(self.source)
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """Of our own release: what it was made to meet."""
+        return self.tables.requirement if self.source is None else self.source.requirement
+
+    @property
+    def e(self) -> int | None:
+        """Of our own release: how few people at least may be shown to have the same values, where that is promised."""
+        return self.tables.e if self.source is None else self.source.draft.e
 
     @property
     def main(self) -> pl.DataFrame:
@@ -114,11 +125,11 @@ class PublishedRelease:
 
     def of_sensitive(self, column: str) -> "PublishedRelease":
         """The same as somebody sees it who looks at one sensitive column only."""
-        source, kept, place = self.source, self.tables.kept, self.schema.sensitive.index(column)
+        source, kept, place = self.source, self.tables.presences, self.schema.sensitive.index(column)
         source = None if source is None else source.of_sensitive(column)
         if kept is not None:
             kept = kept.of_sensitive(place, None if kept.table is None else kept.table.of_sensitive(column))
-        tables = replace(self.tables, source=source, kept=kept)
+        tables = replace(self.tables, source=source, presences=kept)
         return replace(self, tables=tables, schema=self.schema.of_sensitive(column))
 
     def require(self, *columns: str) -> None:

@@ -93,9 +93,8 @@ class Series:
         require = self.schema.policy.get("require")
         if require:
             return parse(str(require)).least
-        known = [release.source or release.roster for release in self.releases]
-        own = [one.requirement.least for one in known if one is not None]
-        return min(own) if own and len(own) == len(known) else None
+        own = [release.requirement.least for release in self.releases if release.requirement is not None]
+        return min(own) if own and len(own) == len(self.releases) else None
 
 
 def _read(data: Any, schema: Schema, dialect: Dialect, engine: str) -> PublishedRelease:

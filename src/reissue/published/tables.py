@@ -20,8 +20,9 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import second_path
 from reissue.files.tables import read_file
 from reissue.published.input_files import releases_among
+from reissue.release.presences import Presences
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
-from reissue.release.roster import Roster
+from reissue.requirements import Requirement
 from reissue.schema import Schema
 
 __all__ = ["Tables", "read_tables", "whole_numbers"]
@@ -40,8 +41,12 @@ class Tables:
     """Where the first one was read from."""
     source: Release | None = None
     """Of our own release: what stays with the holder."""
-    kept: Roster | None = None
+    presences: Presences | None = None
     """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
+    requirement: Requirement | None = None
+    """Of such a release: what it was made to meet."""
+    e: int | None = None
+    """Of such a release: how few people at least may be shown to have the same values, where its method promises it."""
     times: pl.Series | None = None
     """How many records each row of the one table stands for, where an engine counted equal ones; None: one each."""
     opened: Source | None = None
@@ -50,7 +55,7 @@ class Tables:
     """Of a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
 
     def __post_init__(self) -> None:
-        only_people = not self.frames and self.kept is not None
+        only_people = not self.frames and self.presences is not None
         if not only_people and WHOLE not in self.frames and not {QUASI, VALUES} <= set(self.frames):
             raise DataError(_WRONG)
 

@@ -231,12 +231,12 @@ class Candidate(Attempt):
 
     def _people(self, release: Release, writer: "Writer") -> dict[str, str]:
         """Who is where, and how the identifiers of everybody who is out are written."""
-        from reissue.ledger.pack import ENDINGS, pack_frame, pack_roster
+        from reissue.ledger.pack import ENDINGS, pack_frame, pack_presences
 
         ids, forms = release.table.ids, self.known.forms
         if ids is None:
             return {}
-        files = {"roster": writer.keep(pack_roster(release), ENDINGS["roster"])}
+        files = {"roster": writer.keep(pack_presences(release), ENDINGS["roster"])}
         if forms is not None:
             people = ids.gather(np.flatnonzero(release.draft.groups >= 0))
             after = forms_after(self.ledger, self.earlier, forms, people)

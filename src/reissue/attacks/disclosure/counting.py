@@ -141,7 +141,7 @@ def disclosed(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     """Count what a release shows; a column by itself, and where there are several all of them together."""
     release = release.of_its_columns()
     number = series.numbers[next(place for place, one in enumerate(series.releases) if one.tables is release.tables)]
-    kept = None if release.tables.frames else release.roster
+    kept = None if release.tables.frames else release.presences
     sensitive = release.schema.sensitive
     shown = [name for name in sensitive if kept is not None or name in release.shown]
     if kept is None and not release.consistent:
@@ -166,8 +166,7 @@ def _k(series: Series, release: PublishedRelease) -> int | None:
     require = series.schema.policy.get("require")
     if require:
         return parse(str(require)).group_size
-    own = release.source or release.roster
-    return None if own is None else own.requirement.group_size
+    return None if release.requirement is None else release.requirement.group_size
 
 
 def protection_of(series: Series) -> Protection:

@@ -14,7 +14,6 @@ from reissue.attacks.joint.lenses import lenses_of
 from reissue.attacks.joint.sight import (
     knows_totals,
     published_as,
-    records_of_strangers,
     refuse_strangers,
     see,
     with_histories,
@@ -27,8 +26,8 @@ from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
 from reissue.attacks.registry import attack
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError, DataError
-from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge, learns, sees_leaving
+from reissue.people.series import SeriesPresences
 from reissue.published.series import Series
 from reissue.solver.observations import of_people
 
@@ -47,7 +46,7 @@ class _Believed:
 class _Held:
     """Everyone whom the reader knows in all releases, and how many of these were added."""
 
-    crowd: Crowd
+    crowd: SeriesPresences
     series: Series
     knowledge: Knowledge
     added: int
@@ -87,7 +86,7 @@ def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Find
         range(len(series)),
         crowd.names,
         series.numbers,
-        lambda place, group: published_as(series.releases[place], crowd.sightings[place], group),
+        lambda place, group: published_as(series.releases[place], crowd.releases[place], group),
     )
     return with_case(found, believed.judged, solved)
 
@@ -111,7 +110,9 @@ def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Find
             yield finding_of(first.judged, series, series.numbers[: place + 1])
 
 
-def _of_first(crowd: Crowd, number: int, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> Solution:
+def _of_first(
+    crowd: SeriesPresences, number: int, series: Series, knowledge: Knowledge, said: Chosen | None = None
+) -> Solution:
     """The first releases solved for everyone at once."""
     return solve_series(crowd.of_first(number), series, knowledge, said, twice=learns(series.schema.policy))
 
@@ -122,7 +123,7 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
     if len(beliefs.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
     check_fit(beliefs, seen.series, chosen)
-    totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
+    totals, strangers = knows_totals(crowd.observations), crowd.strangers
     leaving = sees_leaving(series.schema.policy)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving)
     insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
@@ -135,7 +136,7 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
     return _Believed(chosen, judged)
 
 
-def _learnt(seen: Learnable, crowd: Crowd, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
+def _learnt(seen: Learnable, crowd: SeriesPresences, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
     """With what is learnt of who tends to have which value; of people without quasi-identifiers from when they came."""
     everyone = np.arange(crowd.people)
     prior = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates)))

@@ -12,7 +12,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.texts import MISSING
 from reissue.people.index import PersonIndex
-from reissue.release.roster import Roster
+from reissue.release.presences import Presences
 from reissue.solver.learning.holder_steps import Followed, Moments
 
 __all__ = ["HolderSteps"]
@@ -54,18 +54,18 @@ class HolderSteps:
         seen = Followed(self.group[known], now, self.slot_group, self.slot_value, self.slot_count)
         return replace(self, moments=self.moments.more(seen, values))
 
-    def of_release(self, roster: Roster | None, index: PersonIndex, names: list[str | None]) -> "HolderSteps":
+    def of_release(self, known: Presences | None, index: PersonIndex, names: list[str | None]) -> "HolderSteps":
         """With the groups of the release that was added; none of one that published other values than the true ones."""
-        if roster is None:
+        if known is None:
             return HolderSteps(self.moments, *(_nobody() for _ in range(5)))
-        everyone, ids = index.people[index.order], roster.ids.cast(pl.Int64).to_numpy()
+        everyone, ids = index.people[index.order], known.ids.cast(pl.Int64).to_numpy()
         number = {name: place for place, name in enumerate(names)}
-        shown = roster.histogram
+        shown = known.histogram
         value = np.array([number[None if name == MISSING else name] for name in shown.names], np.int64)
         return HolderSteps(
             self.moments,
             index.order[np.searchsorted(everyone, ids)].astype(np.int64),
-            roster.group.astype(np.int64),
+            known.group.astype(np.int64),
             shown.group.astype(np.int64),
             value[shown.value],
             shown.count.astype(np.int64),

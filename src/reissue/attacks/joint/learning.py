@@ -23,7 +23,7 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved
 from reissue.attacks.joint.solving.believe import solve
 from reissue.counting.segments import different
-from reissue.people.crowd import Crowd
+from reissue.people.series import SeriesPresences
 from reissue.people.traits import Traits
 from reissue.solver.iterative_scaling import Scaling, messages_of, posterior, scale
 from reissue.solver.learning.learned_prior import common_values, first_posterior, learn_prior
@@ -44,12 +44,11 @@ def features_of(traits: Traits, people: Ints, beliefs: Beliefs) -> list[Ints]:
     return traits.features(people, stay=not beliefs.leaving_learnt)
 
 
-def traits_of(crowd: Crowd) -> Traits:
+def traits_of(crowd: SeriesPresences) -> Traits:
     """What is roughly known of everyone in a series."""
     traits = Traits.none()
-    for place, seen in enumerate(crowd.observations):
-        rows = crowd.of_row[place] if crowd.sightings[place].occupant is None else crowd.inside[place]
-        traits = traits.after(place, crowd.people, of_people(seen).people, crowd.sightings[place].table, rows)
+    for place, (seen, known, rows) in enumerate(zip(crowd.observations, crowd.releases, crowd.rows, strict=True)):
+        traits = traits.after(place, crowd.people, of_people(seen).people, known.table, rows)
     return traits
 
 

@@ -13,22 +13,21 @@ from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.pictures import Shown
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, InputError
-from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
-from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge, assumed
 from reissue.people.known_figures import counted_leaving, read_leaving, read_totals, totals_of
+from reissue.people.presences import by_register, from_copy, own_register
+from reissue.people.series import SeriesPresences, number_series
 from reissue.people.slot_histories import by_history
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
+from reissue.release.presences import Presences
 from reissue.release.release import Form
-from reissue.release.roster import Roster
 from reissue.solver.observations import Observation
 
 __all__ = [
     "known_leaving",
     "knows_totals",
     "published_as",
-    "records_of_strangers",
     "refuse_strangers",
     "see",
     "with_histories",
@@ -43,7 +42,7 @@ _NOBODY = (
 )
 
 
-def see(series: Series, knowledge: Knowledge) -> Crowd:
+def see(series: Series, knowledge: Knowledge) -> SeriesPresences:
     """Everyone whom the reader knows, in every release held."""
     if knowledge.members is not None and len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
@@ -51,11 +50,11 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     _refuse_other_tables(seen, series, knowledge)
     seen = [_insiders(one, release, knowledge) for one, release in zip(seen, series.releases, strict=True)]
     _refuse_other_providers(series, knowledge)
-    sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
-    if not any(len(one.ids) for one in sightings):
+    releases = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
+    if not any(len(one.ids) for one in releases):
         refuse_strangers(knowledge)
-    crowd = crowd_of(sightings)
-    if any(one.totals is not None and _lacks_people(one) for one in sightings):
+    crowd = number_series(releases)
+    if any(one.totals is not None and _lacks_people(one) for one in releases):
         raise CannotRunError("true totals need a register that lists everyone in the releases.", needs=["members"])
     ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
     if ways > _LARGEST:
@@ -66,16 +65,16 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     return crowd
 
 
-def with_histories(crowd: Crowd) -> Crowd:
+def with_histories(crowd: SeriesPresences) -> SeriesPresences:
     """With what all releases of a panel together give away by the numbers of slots; unchanged in any other form."""
     if not any(len(seen.label) for seen in crowd.observations):
         return crowd
     found = by_history(crowd.observations)
-    sightings = (
+    releases = (
         replace(one, of_group=of_group) if len(seen.label) else one
-        for one, (seen, of_group) in zip(crowd.sightings, found, strict=True)
+        for one, (seen, of_group) in zip(crowd.releases, found, strict=True)
     )
-    return replace(crowd, observations=tuple(seen for seen, _ in found), sightings=tuple(sightings))
+    return replace(crowd, observations=tuple(seen for seen, _ in found), releases=tuple(releases))
 
 
 def refuse_strangers(knowledge: Knowledge) -> NoReturn:
@@ -86,7 +85,7 @@ def refuse_strangers(knowledge: Knowledge) -> NoReturn:
     raise CannotRunError(reason)
 
 
-def _refuse_other_tables(seen: Sequence[Sighting], series: Series, knowledge: Knowledge) -> None:
+def _refuse_other_tables(seen: Sequence[Presences], series: Series, knowledge: Knowledge) -> None:
     """Stop where tables of members are given, and one of them is of other people than its release."""
     nobody = [number for number, one in zip(series.numbers, seen, strict=True) if not len(one.ids)]
     if knowledge.members is not None and nobody:
@@ -101,17 +100,17 @@ def knows_totals(series: Sequence[Observation]) -> bool:
     return any(len(seen.fakes) for seen in series)
 
 
-def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
-    roster = release.roster  # counts sensitive values
-    if roster is not None and (knowledge.members is None or not release.tables.frames):
+    own = release.presences  # counts sensitive values
+    if own is not None and (knowledge.members is None or not release.tables.frames):
         # A register says so little of groups made by value that what is computed from it alone is too sure; who knows
         # everyone's group is the stronger reader, and there it is exact.
         policy = series.schema.policy
         methods = [policy.get("method"), None if release.source is None else release.source.method]
         strong = knowledge.groups or "groups" in assumed(policy) or any(keeps_values(one) for one in methods)
-        return _own(release, roster, strong=strong)
+        return _own(release, own, strong=strong)
     release = release.of_its_columns()
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
@@ -122,25 +121,23 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     raise CannotRunError(_NOBODY, needs=["members", "people"])
 
 
-def _own(release: PublishedRelease, roster: Roster, *, strong: bool) -> Sighting:
+def _own(release: PublishedRelease, known: Presences, *, strong: bool) -> Presences:
     """Our own release; `strong`: groups are taken to be known although the form does not show them."""
     source = release.source
-    if roster.slots is not None:
-        return by_slots(roster, roster.slots, source)
-    if source is None or strong or not release.form.boxes:
-        return by_groups(roster, source)
-    return own_register(roster, source)
+    if known.seats is not None or source is None or strong or not release.form.boxes:
+        return known
+    return own_register(known, source)
 
 
-def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> Shown:
+def published_as(release: PublishedRelease, known: Presences, group: int) -> Shown:
     """The quasi-identifiers of a group as published; nothing where it shows none, or exact ones."""
-    own = group if sighting.of_group is None else int(sighting.of_group[group])
-    if sighting.as_published:
+    own = group if known.of_group is None else int(known.of_group[group])
+    if known.as_published:
         return shown(release.of_its_columns().box(own))
     return {} if release.source is None else box_text(release.source, own)
 
 
-def _with_totals(known: Sighting, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+def _with_totals(known: Presences, series: Series, knowledge: Knowledge, place: int) -> Presences:
     """With how many people have each value: as the reader's table says, or as it truly is."""
     asked = "totals" in assumed(series.schema.policy) if knowledge.totals is None else knowledge.totals
     if asked is False:
@@ -159,7 +156,7 @@ def _with_totals(known: Sighting, series: Series, knowledge: Knowledge, place: i
     return replace(known, totals=totals)
 
 
-def known_leaving(series: Series, knowledge: Knowledge, crowd: Crowd) -> Floats | None:
+def known_leaving(series: Series, knowledge: Knowledge, crowd: SeriesPresences) -> Floats | None:
     """Value to how likely who has it leaves: as the reader's table says, or as it truly is; None: not known."""
     if knowledge.leaving is None or knowledge.leaving is False:
         return None
@@ -174,13 +171,13 @@ def known_leaving(series: Series, knowledge: Knowledge, crowd: Crowd) -> Floats 
     return counted_leaving(truth, len(crowd.names))
 
 
-def _check_totals(known: Sighting, totals: Mapping[str, int], number: int) -> None:
+def _check_totals(known: Presences, totals: Mapping[str, int], number: int) -> None:
     """Refuse totals of other people than those whose records are published."""
     shown = known.histogram
     published = dict(zip(shown.names, np.bincount(shown.value, shown.count, len(shown.names)), strict=True))
     if any(count > published.get(text, 0) for text, count in totals.items()):
         raise CannotRunError(f"more people have some value than release {number} shows: values in it were changed.")
-    people = _people(known)
+    people = known.of_people
     total = sum(totals.values())
     if total != people:
         raise InputError(
@@ -189,28 +186,17 @@ def _check_totals(known: Sighting, totals: Mapping[str, int], number: int) -> No
         )
 
 
-def _people(known: Sighting) -> int:
-    """How many records of a release are somebody's."""
-    fakes = int(known.counterfeits.sum()) if known.occupant is None else known.occupant.null_count()
-    return int(np.sum(known.histogram.count)) - fakes
-
-
-def records_of_strangers(crowd: Crowd) -> int:
-    """How many records are of people whom the reader does not know at all, in all releases."""
-    return sum(max(_people(one) - len(one.ids), 0) for one in crowd.sightings)
-
-
-def _lacks_people(known: Sighting) -> bool:
+def _lacks_people(known: Presences) -> bool:
     """Whether records are of people whom the reader does not know."""
-    return len(known.ids) < _people(known)
+    return len(known.ids) < known.of_people
 
 
 def _refuse_other_providers(series: Series, knowledge: Knowledge) -> None:
     """Stop where a coalition has members who gave no record to any of the releases."""
     known: set[str] = set()
     for release in series.releases if knowledge.coalition else ():
-        source, roster = release.source, release.roster
-        table = source.table if source is not None else None if roster is None else roster.table
+        source, own = release.source, release.presences
+        table = source.table if source is not None else None if own is None else own.table
         given = table.providers if table is not None else release.main[str(series.schema.provider)]
         known.update([] if given is None else given.cast(pl.String).unique().drop_nulls())
     strangers = len(set(knowledge.coalition) - known)
@@ -218,7 +204,7 @@ def _refuse_other_providers(series: Series, knowledge: Knowledge) -> None:
         raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
 
 
-def _insiders(known: Sighting, release: PublishedRelease, knowledge: Knowledge) -> Sighting:
+def _insiders(known: Presences, release: PublishedRelease, knowledge: Knowledge) -> Presences:
     """A coalition of providers knows the values of its own records."""
     if not knowledge.coalition:
         return known
@@ -227,15 +213,15 @@ def _insiders(known: Sighting, release: PublishedRelease, knowledge: Knowledge) 
     providers = None if known.table is None else known.table.providers
     if providers is None:
         raise CannotRunError(_NO_PROVIDER, needs=["providers"])
-    return replace(known, known=providers.is_in(list(knowledge.coalition)).to_numpy())
+    return replace(known, insider=providers.is_in(list(knowledge.coalition)).to_numpy())
 
 
-def _insiders_of_copy(known: Sighting, release: PublishedRelease, knowledge: Knowledge) -> Sighting:
+def _insiders_of_copy(known: Presences, release: PublishedRelease, knowledge: Knowledge) -> Presences:
     """The same of a copy, whose rows name the person and the provider, and show the person's value."""
     name = release.schema.provider
     if name is None:
         raise CannotRunError(_NO_PROVIDER, needs=["providers"])
-    if not known.knows_groups:
+    if not known.groups_known:
         raise CannotRunError(
             "a table of people does not say which of them are in the coalition's own records: give copies that kept "
             "the identifier beside the provider, and no table of people.",
@@ -256,4 +242,4 @@ def _insiders_of_copy(known: Sighting, release: PublishedRelease, knowledge: Kno
     row = row[ids.is_not_null().to_numpy()]
     own = release.main[name].cast(pl.String).gather(row).is_in(list(knowledge.coalition)).to_numpy()
     truth = joined_texts(release.main, release.schema.sensitive).gather(row)
-    return replace(known, known=own, truth=truth)
+    return replace(known, insider=own, truth=truth)

@@ -11,8 +11,8 @@ from reissue.attacks.joint.sight import known_leaving, with_histories
 from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.attacks.joint.update_model import Chosen, Learnable, learnable, learned, misfits, update_model
-from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge, sees_leaving
+from reissue.people.series import SeriesPresences
 from reissue.published.series import Series
 from reissue.solver.labels import with_known_labels
 
@@ -25,7 +25,7 @@ _NAME = "joint"
 class Solution:
     """Everyone's posterior, how values change, and what both come from."""
 
-    known: Crowd
+    known: SeriesPresences
     """Everyone whom the reader knows."""
     seen: Learnable
     chosen: Chosen
@@ -33,7 +33,7 @@ class Solution:
 
 
 def solve_series(
-    known: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None, *, twice: bool = False
+    known: SeriesPresences, series: Series, knowledge: Knowledge, said: Chosen | None = None, *, twice: bool = False
 ) -> Solution:
     """Solve some releases for everyone at once; `said` is how values change, if that is known.
 
@@ -51,7 +51,7 @@ def solve_series(
 
 
 def _believe(
-    series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen, *, twice: bool
+    series: Series, seen: Learnable, crowd: SeriesPresences, knowledge: Knowledge, chosen: Chosen, *, twice: bool
 ) -> tuple[Learnable, Beliefs]:
     """What is expected of everyone where values change as was chosen, and what follows."""
     seen = seen.where(chosen)

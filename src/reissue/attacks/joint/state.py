@@ -43,7 +43,7 @@ from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
-from reissue.release.roster import Roster
+from reissue.release.presences import Presences
 from reissue.solver.iterative_scaling import Scaling
 from reissue.solver.observations import Observation, of_people, pair_order, people_in
 
@@ -112,7 +112,7 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
     at = place.astype(np.int64)
     older = () if state is None else state.window
     time = older[-1].time + 1 if older else 0
-    here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.knows_groups, np.empty(0))
+    here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.groups_known, np.empty(0))
     window = _by_history((*older, here))
     numbers = (*(() if state is None else state.numbers), *series.numbers)
     true = _truth(newest.truth[0], at, number)
@@ -120,9 +120,8 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
     past = (Past.none() if state is None else state.past).of(len(index.people))
     traits = Traits.none() if state is None else state.traits
     if learns(series.schema.policy):
-        rows = at[newest.of_row[0] if newest.sightings[0].occupant is None else newest.inside[0]]
         there = of_people(here.seen).people
-        traits = traits.after(time, len(index.people), there, newest.sightings[0].table, rows)
+        traits = traits.after(time, len(index.people), there, newest.releases[0].table, at[newest.rows[0]])
     holder = (HolderSteps.none() if state is None else state.holder).with_truth(true, len(names))
     solved = _solve(window, past, traits, names, numbers, series, true, before, effort, holder)
     recent = zip(window[-solved.kept :], solved.multipliers[-solved.kept :], strict=True)
@@ -149,10 +148,10 @@ def remembering(state: JointState, before: JointState) -> JointState:
     return replace(state, holder=replace(state.holder, moments=moments))
 
 
-def _true_groups(series: Series) -> Roster | None:
+def _true_groups(series: Series) -> Presences | None:
     """Who is in which group of the newest release; None if that is not known, or its values are not the true ones."""
     method = method_of(series.schema.policy.get("method"))
-    return None if method is not None and method.changes_values else series.releases[-1].roster
+    return None if method is not None and method.changes_values else series.releases[-1].presences
 
 
 def judge(state: JointState, _: Series) -> Finding:

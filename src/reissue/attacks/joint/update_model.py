@@ -75,7 +75,7 @@ class Learnable:
     series: Sequence[Observation]
     names: Sequence[str | None]
     truth: Sequence[Ints | None]
-    """As a Crowd has it."""
+    """As SeriesPresences has it."""
     rates: Floats
     """Value to how likely it is for newcomers."""
     times: Sequence[int] | None = None

@@ -133,10 +133,10 @@ def _contributed(series: Series) -> dict[str, int]:
 
 def _table(release: PublishedRelease) -> Table | None:
     """The records of those who are in a release."""
-    source, roster = release.source, release.roster
+    source, known = release.source, release.presences
     if source is not None:
         return source.table.some(np.flatnonzero(source.draft.groups >= 0))
-    return None if roster is None else roster.table
+    return None if known is None else known.table
 
 
 def _view(found: Finding, members: tuple[str, ...], own: int) -> SeriesView:

@@ -125,7 +125,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     known = see(series, knowledge)
     crowd = with_histories(known)
     truth = [one for one in crowd.truth if one is not None]
-    if len(truth) < len(series) or any(one.table is None for one in crowd.sightings):
+    if len(truth) < len(series) or any(one.table is None for one in crowd.releases):
         return None
     if sum(seen.ways for seen in crowd.observations) > _WAYS:
         if not holds_counterfeits(series):

@@ -213,7 +213,7 @@ class _Found:
 
 def _promise(release: PublishedRelease) -> int | None:
     """The e that our own release promises."""
-    return None if release.roster is None else release.roster.e
+    return release.e
 
 
 def _limit(series: Series, promised: int | None, distinct: int) -> int:

@@ -24,7 +24,7 @@ from reissue.errors import InputError, SchemaError
 from reissue.files.staging import scratch_folder
 from reissue.ledger.chain import canonical
 from reissue.ledger.folders import KeptParts, keep_parts
-from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack_roster
+from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack_presences
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
 from reissue.methods import find
@@ -213,7 +213,7 @@ class _Turn:
             Form.GENERALIZED,
             made.rows,
             require,
-            lambda: read_published(Tables({}, kept=unpack_roster(roster, require)), self.schema),
+            lambda: read_published(Tables({}, presences=unpack_presences(roster), requirement=require), self.schema),
         )
         asked = self.request.recipients
         return run_gate(self.ledger, self.earlier, candidate, self.policy, asked, self.number, progress)

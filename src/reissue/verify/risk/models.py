@@ -140,7 +140,7 @@ class RegisterRisk:
 
 def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[RegisterRisk, Ints]:
     """The register's numbers, and how many of its people fit each group."""
-    from reissue.people.candidates import by_register
+    from reissue.people.presences import by_register
 
     frame, _ = to_polars(population, release.schema, dialect=dialect)
     seen = by_register(release, frame, presence=False)

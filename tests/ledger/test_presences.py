@@ -1,4 +1,4 @@
-"""What a ledger keeps of who is in which group is the release's own roster, without who has which value."""
+"""What a ledger keeps of who is in which group is the release's own presences, without who has which value."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +10,13 @@ import pytest
 
 from reissue.errors import DataError
 from reissue.ledger.ledger import Ledger
-from reissue.ledger.pack import pack_roster, unpack_roster
+from reissue.ledger.pack import pack_presences, unpack_presences
 from reissue.ledger.recorded import ReleaseRecord
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.candidate import Candidate
 from reissue.publishing.publish import publish
+from reissue.release.presences import Presences, presences_of
 from reissue.release.release import Release
-from reissue.release.roster import Roster, roster_of
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
 PLAN = schema(INVARIANCE)
@@ -27,31 +27,32 @@ def released(method: str, **options: Any) -> Release:
     return anonymize(MONTHS[0], PLAN, asked, method=method, seed=1, **options)
 
 
-def told(roster: Roster) -> tuple[object, ...]:
+def told(known: Presences) -> tuple[object, ...]:
     """Everything that it says, in an order that does not depend on the order of its records."""
-    people = sorted(zip(roster.ids.to_list(), roster.group.tolist(), strict=True))
-    others = [] if roster.lasting is None else sorted(zip(roster.lasting.tolist(), roster.nobody.tolist(), strict=True))
-    shown = [part.tolist() for part in (roster.histogram.group, roster.histogram.value, roster.histogram.count)]
-    slots = None if roster.slots is None else sorted(zip(roster.records.tolist(), roster.slots.tolist(), strict=True))
-    return people, others, sorted(roster.nobody.tolist()), shown, roster.histogram.names, slots
+    people = sorted(zip(known.ids.to_list(), known.group.tolist(), strict=True))
+    assert known.others is not None
+    others = [] if known.lasting is None else sorted(zip(known.lasting.tolist(), known.others.tolist(), strict=True))
+    shown = [part.tolist() for part in (known.histogram.group, known.histogram.value, known.histogram.count)]
+    seats = None if known.seats is None else sorted(zip(known.records.tolist(), known.seats.tolist(), strict=True))
+    return people, others, sorted(known.others.tolist()), shown, known.histogram.names, seats
 
 
 @pytest.mark.parametrize(
     ("method", "options"),
     [("pool", {}), ("equivalence", {"e": 5, "k": 2, "ineligible": "counterfeits"}), ("cohorts", {"size": 2})],
 )
-def test_a_roster_is_kept_as_it_was(method: str, options: dict[str, Any]) -> None:
+def test_presences_are_kept_as_they_were(method: str, options: dict[str, Any]) -> None:
     release = released(method, **options)
-    own = roster_of(release)
+    own = presences_of(release)
     assert own is not None
-    assert told(unpack_roster(pack_roster(release), release.requirement)) == told(own)
+    assert told(unpack_presences(pack_presences(release))) == told(own)
 
 
 def test_of_some_people_only_their_groups_are_known() -> None:
     release = released("equivalence", e=5, k=2, ineligible="counterfeits")
-    whole, some = roster_of(release), MONTHS[0]["patient"].head(3)
+    whole, some = presences_of(release), MONTHS[0]["patient"].head(3)
     assert whole is not None
-    part = unpack_roster(pack_roster(release), release.requirement, some)
+    part = unpack_presences(pack_presences(release), some)
     assert set(part.ids.to_list()) == set(some.to_list())
     mine = np.unique(whole.group[whole.ids.is_in(some.implode()).to_numpy()])
     assert np.array_equal(np.unique(part.records), mine)
@@ -63,9 +64,9 @@ def test_of_some_people_only_their_groups_are_known() -> None:
 def test_without_identifiers_there_is_none() -> None:
     nameless = MONTHS[0].drop("patient")
     plan = schema({}).with_roles({"patient": "drop"})
-    assert roster_of(anonymize(nameless.with_columns(pl.lit(0).alias("patient")), plan, "k=2", seed=1)) is None
+    assert presences_of(anonymize(nameless.with_columns(pl.lit(0).alias("patient")), plan, "k=2", seed=1)) is None
     harmless = schema({}).with_roles({"disease": "drop"})
-    assert roster_of(anonymize(MONTHS[0], harmless, "k=2", seed=1)) is None
+    assert presences_of(anonymize(MONTHS[0], harmless, "k=2", seed=1)) is None
 
 
 def test_a_ledger_that_calls_it_by_its_old_name_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_a_ledger_that_calls_it_by_its_old_name_goes_on(tmp_path: Path, monkeypa
     with Ledger.open(tmp_path / "old.ledger") as ledger:
         first = ledger.release(1)
         assert "standing" in first.record.files
-        assert ledger.published(first, ledger.schema).roster is not None
+        assert ledger.published(first, ledger.schema).presences is not None
         publish(MONTHS[1], ledger)
         assert "roster" in ledger.release(2).record.files
         changed = MONTHS[2].with_columns(pl.format("{}-other", "patient").alias("patient"))

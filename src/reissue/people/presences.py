@@ -1,0 +1,143 @@
+"""Presences of a release as an adversary has them: from files that kept the identifier, or from a register.
+
+There are three ways to know. *Groups*: the holder's own release says where everyone is; so do forms that show groups
+together with exact quasi-identifiers. A *copy*: a file that kept the identifier. A *register*: a table of people with
+their exact quasi-identifiers; whoever lies in a published combination may be in that group, and equal combinations are
+one group.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.counting.cells import cells_of
+from reissue.counting.histogram import counted
+from reissue.counting.keys import pack, stable_order
+from reissue.counting.segments import ranges
+from reissue.counting.texts import TextCounts, joined_texts
+from reissue.data.table import Table, to_polars
+from reissue.errors import InputError, InternalError
+from reissue.people.containment import containment
+from reissue.published import PublishedRelease
+from reissue.release.presences import Presences, SeatLabels
+from reissue.release.release import Form, Release
+from reissue.schema import Role, Schema
+from reissue.taxonomy.notation import parse_column
+
+__all__ = ["by_register", "from_copy", "own_register"]
+
+
+def own_register(known: Presences, release: Release) -> Presences:
+    """The presences of the holder's own generalized release for someone whose register is the original table."""
+    if known.table is None:
+        raise InternalError("Our own release knows its people's records.")
+    lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
+    ends = np.concatenate([lo, hi])
+    if release.draft.form in {Form.NUMBERED, Form.PANEL}:
+        ends = np.vstack([ends, np.arange(ends.shape[1])])
+    ends -= ends.min(axis=1, keepdims=True, initial=0)  # a group without anybody may have no box
+    keys, _ = pack(list(ends), (ends.max(axis=1, initial=0) + 1).tolist())
+    _, first, look = np.unique(keys, return_index=True, return_inverse=True)
+    row, box = _containing(known.table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
+    found, total = known.histogram, len(first)
+    merged = counted(look[found.group], found.value, total, found.values, found.count)
+    return Presences(
+        known.ids,
+        row,
+        box,
+        TextCounts(merged.starts, merged.value, merged.count, merged.values, found.names),
+        np.bincount(look, known.counterfeits, total).astype(np.int64),
+        groups_known=False,
+        truth=known.truth,
+        table=known.table,
+        of_group=first.astype(np.int64),
+    )
+
+
+def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Presences:
+    """The presences of anyone's release for someone with a table of people.
+
+    `presence` says that it lists exactly those who are in the release.
+    """
+    schema = _shared(release.schema, release)
+    frame, _ = to_polars(people, schema)
+    table, names = _register(frame, schema)
+    looks = release.looks
+    parsed = [
+        parse_column(looks.texts[name], coding, partial=True)
+        for name, coding in zip(table.schema.quasi, table.codings, strict=True)
+    ]
+    lo, hi = np.stack([part.lo for part in parsed]), np.stack([part.hi for part in parsed])
+    inhabited = np.flatnonzero((lo <= hi).all(axis=0))
+    row, box = _containing(table, lo[:, inhabited], hi[:, inhabited])
+    pairs = np.unique(np.stack([row, looks.group[inhabited[box]]]), axis=1)
+    counterfeits = release.counterfeits
+    records = int(release.sizes.sum() - counterfeits.sum())
+    kept, number = np.unique(pairs[0], return_inverse=True)
+    return Presences(
+        names.gather(kept),
+        number.reshape(-1),
+        pairs[1],
+        release.histogram,
+        counterfeits,
+        groups_known=False,
+        complete=len(kept) == records or (presence and len(kept) < records),
+        table=table.some(kept),
+        as_published=True,
+        labels=_labels(release),
+    )
+
+
+def _labels(release: PublishedRelease) -> SeatLabels | None:
+    """The seats that a panel shows."""
+    if release.form != Form.PANEL:
+        return None
+    return SeatLabels(release.slots, release.group, joined_texts(release.main, release.schema.sensitive))
+
+
+def from_copy(release: PublishedRelease) -> Presences:
+    """The presences of a file that kept the identifier: everyone's group is known."""
+    if not release.keeps_identifier:
+        raise InputError("These files have no identifier column.")
+    ids, row = release.named
+    there = np.flatnonzero(ids.is_not_null().to_numpy())
+    return Presences(
+        ids.gather(there),
+        np.arange(len(there)),
+        release.group[row[there]],
+        release.histogram,
+        release.counterfeits,
+        as_published=True,
+    )
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _shared(schema: Schema, release: PublishedRelease) -> Schema:
+    """The schema without quasi-identifiers that this release does not show."""
+    lacking = [name for name in schema.quasi if name not in release.main.columns]
+    return schema.with_roles(dict.fromkeys(lacking, Role.DROP)) if lacking else schema
+
+
+def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
+    """Everyone's quasi-identifiers and names; rows without an identifier are people of their own."""
+    named = schema.identifier is not None and schema.identifier in frame.columns
+    used = {*schema.quasi, *([schema.identifier] if named else [])}
+    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    ids = table.frame[schema.identifier] if named and schema.identifier else pl.Series(range(table.rows))
+    return table, ids.cast(pl.String)
+
+
+def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
+    """The pairs of a row and a box that it lies in, sorted by row, then box."""
+    cells = cells_of(table.codes, table.sizes)
+    cell, box = containment(cells.codes, lo, hi)
+    order = stable_order(box, max(lo.shape[1], 1))
+    order = order[stable_order(cell[order], max(len(cells.sizes), 1))]
+    cell, box = cell[order], box[order]
+    starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))
+    widths = np.diff(starts)[cells.of_row]
+    return np.repeat(np.arange(table.rows), widths), box[ranges(starts[:-1][cells.of_row], widths)]
