@@ -107,12 +107,12 @@ def test_each_release_gets_the_table_it_was_made_of(pooled: Held) -> None:
     with Ledger.open(place) as ledger:
         known = find_originals(ledger, [frames[1], frames[3], frames[2], frames[0]])
         for release, one in zip(made, known.releases, strict=True):
-            known = one.presences
-            assert known is not None
-            assert known.table is not None
+            people = one.presences
+            assert people is not None
+            assert people.table is not None
             assert release.table.ids is not None
             truth = dict(zip(release.table.ids.to_list(), release.table.frame["disease"].to_list(), strict=True))
-            assert [truth[who] for who in known.ids.to_list()] == known.table.frame["disease"].to_list()
+            assert [truth[who] for who in people.ids.to_list()] == people.table.frame["disease"].to_list()
         assert known.next is frames[3]
 
 
