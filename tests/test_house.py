@@ -36,6 +36,7 @@ ORDER = (
     "proposing",
     "ledger",
     "publishing",
+    "outcome",
     "report",
     "synth",
     "demo",

@@ -2,13 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib import import_module
 
-__all__ = ["card"]
+__all__ = ["card", "notebook"]
 
 
 _COLOURS = {"bad": "#a3270f", "good": "#00634a", "unsure": "#8a6100", "": "currentColor"}
 _LINES = ("#0072b2", "#c04a00", "#00795a", "#a8508a", "#8a6100", "#444b55")
 _WIDTH, _HEIGHT = 320, 90
+
+
+def notebook(result: object) -> str:
+    """Return what a notebook shows for a result: its view, which is made far above this module, as HTML."""
+    shown: str = import_module("reissue.outcome.notebook").card_of(result)
+    return shown
 
 
 def card(
@@ -19,7 +26,7 @@ def card(
     mark: str = "",
     lines: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> str:
-    """A sentence in bold and a table under it, as HTML; `mark` (bad, good, unsure) colours it, `lines` are drawn."""
+    """Return a sentence in bold and a table as HTML; `mark` (bad, good, unsure) colours it, `lines` are drawn."""
     head = "".join(f'<th scope="col" style="text-align: left">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     look = f"font-size: 1.1em; font-weight: 600; border-left: 6px solid {_COLOURS[mark]}; padding-left: .6em"

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
-__all__ = ["number", "percent", "plural", "visible", "words_of"]
+__all__ = ["listed", "number", "percent", "plural", "visible", "words_of"]
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's controls, formats (directions of writing, invisible marks), surrogates and separators of lines."""
@@ -21,6 +22,12 @@ def visible(text: str) -> str:
 def plural(count: int, noun: str, many: str = "") -> str:
     """`1 release`, `12 releases`; `many` is the word for several, where it has no s."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def listed(words: Sequence[object], last: str = "and") -> str:
+    """Return `1, 2 and 3`."""
+    texts = [str(word) for word in words]
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else "".join(texts)
 
 
 def number(value: float | None) -> str:

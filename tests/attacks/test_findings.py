@@ -9,10 +9,10 @@ import pytest
 
 from reissue.attacks import CannotRunError, Knowledge, Series, find, registered, registry
 from reissue.attacks import attack as register
-from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, outcome, tried
+from reissue.attacks.findings import Finding, Findings, Status, Verdict, not_run
 from reissue.errors import InputError, RiskError, Why
+from reissue.outcome.findings import gravity, growth_of, line_of, tried
 from reissue.publishing.attack import attack
-from reissue.report.timeline import risk_over_time
 from reissue.schema import Schema
 
 GOOD = Finding("a", Status.WITHSTOOD, "Nobody is worse off.", (1, 2), population=8)
@@ -108,9 +108,9 @@ def test_a_paper_s_measure_does_not_condemn_what_everyone_at_once_shows_to_be_ha
     if not decides:
         findings.raise_for_risk()
         assert findings["updates"].mark == "unsure"
-        assert outcome(findings["updates"]) == "not counted"
+        assert line_of(findings["updates"]).outcome == "not counted"
         told = attack([FIVE, FIVE], schema, only=["joint", "updates"], timeline=True)
-        chart = risk_over_time(told)
+        chart = growth_of(told)
         assert chart is not None
         assert [line.attack for line in chart.lines] == ["joint", "updates (not counted)"]
         assert attack([FIVE, FIVE], schema, only="updates").verdict == Verdict.EXPOSED, "nothing else was asked"

@@ -97,13 +97,13 @@ def test_everyone_is_given_as_a_table(reissue: Reissue, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("published")
 def test_every_attack_that_was_not_run_says_what_it_needs(reissue: Reissue) -> None:
-    from reissue.cli._findings import INPUTS
+    from reissue.outcome.findings import INPUTS
 
     outcome = reissue(*ATTACK, "--schema", "true.toml")
     answer = reissue(*ATTACK, "--schema", "true.toml", "--json").json
     for finding in answer["findings"]:
         if finding["why"] == "needs_input":
-            options = " or ".join(INPUTS[need] for need in finding["needs"])
+            options = " or ".join(INPUTS[need].option for need in finding["needs"])
             assert f"{finding['attack']} ({options})" in outcome.out
         elif finding["why"] == "does_not_apply":
             assert finding["attack"] in outcome.out.partition("Not about releases like these: ")[2]
@@ -128,7 +128,7 @@ def test_it_fits_the_terminal(reissue: Reissue, monkeypatch: pytest.MonkeyPatch,
     assert max(map(len, plain)) <= width
     text = " ".join(" ".join(plain).split())
     assert "updates EXPOSED: The values of" in text
-    assert "at worst; it must be at most 50%." in text
+    assert "at worst. It must be at most 50%." in text
     assert ("people exposed" in text) == (width == 80)
 
 

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from reissue import synth
-from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run, verdict
+from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run
 from reissue.cli._findings import show_findings
 from reissue.errors import Why
+from reissue.outcome.findings import headline_of
 from reissue.report import report_html
 from reissue.report.evidence import evidence_html
 from reissue.report.evidence.record import record_of
@@ -61,12 +62,12 @@ def evidence(findings: Findings) -> str:
 
 
 RENDERERS: dict[str, Callable[[Findings], str]] = {
-    "verdict": lambda findings: verdict(findings, None).sentence,
+    "verdict": lambda findings: headline_of(findings).sentence,
     "text": str,
     "repr": repr,
     "notebook": lambda findings: findings._repr_html_(),
     "report": report_html,
-    "page": lambda findings: str(shown(findings)["verdict"]["sentence"]),
+    "page": lambda findings: str(shown(findings)["headline"]["sentence"]),
     "evidence": evidence,
 }
 
@@ -88,11 +89,11 @@ def test_nor_does_the_terminal(case: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_releases_that_nothing_compared_have_not_withstood_together() -> None:
-    said = verdict(CASES["by itself"], None)
+    said = headline_of(CASES["by itself"])
     assert said.mark == "unsure"
-    assert "put together" not in said.sentence
+    assert "releases together" not in said.sentence
     assert "Nothing compared the releases" in said.sentence
-    assert verdict(CASES["none at all"], None).word == "Nothing shown"
+    assert headline_of(CASES["none at all"]).word == "Nothing shown"
 
 
 @pytest.mark.usefixtures("hospital")

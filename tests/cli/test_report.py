@@ -31,7 +31,7 @@ def test_an_attack_writes_a_report(reissue: Reissue, tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "Written: out.html" in outcome.out
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
-    assert "These 2 releases, put together, expose" in page
+    assert "exposed by these 2 releases together" in page
     assert "r1.csv" in page
     assert "Step by step" in page
 

@@ -13,9 +13,9 @@ from reissue.attacks import registered
 from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run
 from reissue.errors import InputError, InternalError, Why
 from reissue.report import costs_of, report_html, write_report
+from reissue.report.charts import fit
 from reissue.report.page import _code
 from reissue.report.pictures import KINDS, drawing
-from reissue.report.scale import fit
 from reissue.synth import Population, schema
 from reissue.utility import measure
 from tests.report.cases import PICTURES, SCRIPT, every_picture
@@ -34,14 +34,14 @@ def said(findings: Findings) -> str:
 @pytest.mark.parametrize(
     ("findings", "sentence"),
     [
-        (Findings((GOOD, BAD), TWO), "These 2 releases, put together, expose 3 of 9 people."),
-        (Findings((BAD,), TWO[:1]), "This release exposes 3 of 9 people."),
-        (Findings((GOOD,), TWO), "These 2 releases, put together, expose nobody. Tried: updates."),
+        (Findings((GOOD, BAD), TWO), "3 of 9 people are exposed by these 2 releases together."),
+        (Findings((BAD,), TWO[:1]), "3 of 9 people are exposed by this release."),
+        (Findings((GOOD,), TWO), "Nobody is exposed by these 2 releases together. Tried: updates."),
         (
             Findings((GOOD, not_run("coalition", (1,), "no.", why=Why.NEEDS_INPUT)), TWO),
             (
-                "These 2 releases, put together, expose nobody as far as was tried: updates; 1 other attack could not "
-                "be run and has shown nothing."
+                "Nobody is exposed by these 2 releases together, as far as was tried: updates. 1 other attack could "
+                "not be run and has shown nothing."
             ),
         ),
         (

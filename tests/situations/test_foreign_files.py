@@ -85,10 +85,10 @@ def test_eight_rows_that_are_all_hiv(tmp_path: Path) -> None:
     assert found["details"]["sure"] == 8
     assert "HIV" not in found["sentence"]
     assert "'disease'" in found["sentence"]
-    assert "Exposed: This release exposes 8 of 8 people." in command(tmp_path, "attack", "one.csv")[1]
+    assert "Exposed: 8 of 8 people are exposed by this release." in command(tmp_path, "attack", "one.csv")[1]
     assert command(tmp_path, "attack", "one.csv", "--report", "r.html")[0] == 1
     page = (tmp_path / "r.html").read_text()
-    assert "This release exposes 8 of 8 people." in page
+    assert "8 of 8 people are exposed by this release." in page
     assert "in the whole release (prior)" in page
 
 
@@ -101,7 +101,7 @@ def test_three_files_of_which_one_has_a_group_at_eighty_percent(tmp_path: Path) 
     assert [one["people"] for one in found["details"]["by_release"]] == [0, 5, 0]
     assert found["details"]["columns"]["disease"]["prior"] == pytest.approx(9 / 30)
     assert (
-        "One of these 3 releases by itself exposes 5 of 30 people."
+        "5 of 30 people are exposed by one of these 3 releases by itself."
         in command(tmp_path, "attack", "a.csv", "b.csv", "c.csv")[1]
     )
     assert audit(tmp_path, "b.csv", "--limit", "disclosure=0.8")[0] == 0, "at the limit is allowed"
@@ -113,7 +113,9 @@ def test_one_harmless_file_has_a_verdict(tmp_path: Path) -> None:
     assert exposed(rows, ["age", "zip"], ["disease"]) == 0
     assert (code, answer["verdict"]) == (0, "incomplete"), "what needs more than the file was not run"
     said = command(tmp_path, "attack", "a.csv")[1]
-    assert "This release exposes nobody as far as was tried: disclosure; 5 other attacks could not be run" in said
+    assert (
+        "Nobody is exposed by this release, as far as was tried: disclosure. 5 other attacks could not be run" in said
+    )
     assert audit(tmp_path, "a.csv", "--only", "disclosure")[1]["verdict"] == "withstood"
 
 

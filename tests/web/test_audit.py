@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import reissue as ri
-from reissue.attacks.findings import verdict
+from reissue.outcome.findings import headline_of
 from tests.web.client import Answer, Client
 
 NAMES = ("jan", "feb", "mar")
@@ -39,7 +39,7 @@ def test_files_are_read_corrected_and_attacked(client: Client, files: Path, plac
     assert len(left(place)) == 1
     found = client.finish(client.post(desk[1], [*fields, ("only", "composition")]))
     own = ri.attack([files / f"{name}.csv" for name in NAMES], only="composition")
-    assert verdict(own, None).word in found.text
+    assert headline_of(own).word in found.text
     assert own["composition"].sentence in unescape(found.text)
     assert not left(place)
     _takes_away(client, found)

@@ -4,7 +4,7 @@ A case is `steps`, plain sentences, and a `picture`, a mapping whose `kind` says
 JSON types, stays small, and holds neither an identifier nor a quasi-identifier that was not published.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,6 @@ __all__ = [
     "group_text",
     "histogram",
     "in_words",
-    "listed",
     "row_texts",
     "set_text",
     "short",
@@ -113,9 +112,3 @@ def set_text(domain: Domain, codes: Ints) -> str:
 def in_words(shown: Shown) -> str:
     """Published quasi-identifiers: age 20-29, zip 13*."""
     return ", ".join(f"{name} {_MISSING if text is None else text}" for name, text in shown.items())
-
-
-def listed(words: Sequence[object]) -> str:
-    """1, 2 and 3."""
-    texts = [str(word) for word in words]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

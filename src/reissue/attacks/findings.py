@@ -10,29 +10,20 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reissue._notebook import card
+from reissue._notebook import notebook
 from reissue.errors import InputError, RiskError, Why, nearest
-from reissue.words import number, plural
+from reissue.words import plural
 
 __all__ = [
     "ALONE",
     "FIRST",
-    "HINT",
     "AttackedRelease",
     "Finding",
     "Findings",
     "Point",
     "Status",
     "Verdict",
-    "VerdictText",
-    "bound",
-    "gravity",
     "not_run",
-    "not_tried",
-    "outcome",
-    "people",
-    "tried",
-    "verdict",
 ]
 
 
@@ -254,43 +245,7 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        text = verdict(self, None)
-        headings = ["attack", "outcome", "people exposed", "worst", "must be", "in words"]
-        rows = [
-            [one.attack, outcome(one), people(one), number(one.worst), bound(one), one.sentence]
-            for one in sorted(self, key=gravity)
-        ]
-        lines = {name: [(point.release, point.people) for point in points] for name, points in self.timeline.items()}
-        return card(f"{text.word}. {text.sentence}", headings, rows, mark=text.mark, lines=lines)
-
-
-def gravity(finding: Finding) -> tuple[bool, int, bool, bool, int]:
-    """Sorts findings: first the one that is the verdict, then those who expose people, the most first, then bounds."""
-    ran = finding.status != Status.NOT_RUN
-    place = list(Status).index(finding.status)
-    return (finding.attack != FIRST or not ran, place, not finding.decides, finding.bounded, -finding.people)
-
-
-def tried(findings: Findings) -> str:
-    """What was run, and with which knowledge: `joint (with a register) and updates`."""
-    ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
-    knows = {
-        "groups": " (everyone's group known)",
-        "register": " (with a register of people)",
-        "files": " (from the files alone)",
-    }
-    return _named([f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran])
-
-
-def not_tried(findings: Findings) -> str:
-    """A sentence on what was not run, which has shown nothing; empty where all was."""
-    names = sorted(one.attack for one in findings.of(Status.NOT_RUN))
-    has = "has" if len(names) == 1 else "have"
-    return f" Not run: {_named(names)}, which {has} shown nothing." if names else ""
-
-
-def _named(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+        return notebook(self)
 
 
 def not_run(
@@ -313,95 +268,3 @@ def not_run(
         needs=tuple(needs),
         details=dict(details or {}),
     )
-
-
-@dataclass(frozen=True)
-class VerdictText:
-    """A verdict: how it is marked, one word, one sentence."""
-
-    mark: str
-    """`bad`, `good` or `unsure`: how it looks."""
-    word: str
-    sentence: str
-
-
-def people(finding: Finding) -> str:
-    """How many people of how many."""
-    return "–" if finding.status == Status.NOT_RUN else f"{finding.people:,} of {finding.population:,}"
-
-
-def outcome(finding: Finding) -> str:
-    """How an attack ended, in a few words."""
-    if not finding.decides:
-        return "not counted"
-    if finding.why is None:
-        return str(finding.status)
-    if finding.why == Why.NEEDS_INPUT and finding.needs:
-        return f"needs {', '.join(finding.needs)}"
-    return "needs input" if finding.why == Why.NEEDS_INPUT else str(finding.why).replace("_", " ")
-
-
-def bound(finding: Finding) -> str:
-    """What the measure must keep to: `at most 0.75`, or `at least 5`."""
-    if finding.limit is None:
-        return "–"
-    return f"at {'least' if finding.at_least else 'most'} {number(finding.limit)}"
-
-
-def verdict(findings: Findings, refused: int | None) -> VerdictText:
-    """The first sentence that anybody reads."""
-    if refused is not None:
-        return VerdictText(
-            "bad", "Refused", f"Release {refused} was refused: nothing was published, nothing was recorded."
-        )
-    ran = len(findings) - len(findings.of(Status.NOT_RUN))
-    if findings.verdict == Verdict.EXPOSED:
-        return _exposed(findings)
-    held = _held(findings, any(one.compares for one in findings if one.status != Status.NOT_RUN))
-    begin = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody"
-    if findings.verdict == Verdict.WITHSTOOD:
-        return VerdictText("good", "Withstood", f"{begin}. Tried: {tried(findings)}.{not_tried(findings)}")
-    if not ran:
-        nothing = f"No attack could be run on {_held(findings, together=None)}, so nothing was shown."
-        return VerdictText("unsure", "Nothing shown", nothing)
-    lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
-    others = f"; {plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing"
-    alone = "" if findings.tested else " Nothing compared the releases: what they give away together is not known."
-    said = f"{begin} as far as was tried: {tried(findings)}{others if lacking else ''}.{alone}"
-    return VerdictText("unsure", "Incomplete", said)
-
-
-def _exposed(findings: Findings) -> VerdictText:
-    """That people are exposed, by the attack that comes first."""
-    worst = min(findings.exposing, key=gravity)
-    one, many = not worst.compares and _many(findings) > 1, f"{worst.people:,} of {worst.population:,} people."
-    held = f"One of these {_many(findings):,} releases by itself" if one else _held(findings)
-    verb = "expose" if worst.people else "give"
-    verb = f"{verb}s" if one else _verb(findings, verb)
-    said = f"{verb} {many if worst.people else 'away too much.'}"
-    said = f"may expose up to {many} {HINT}" if worst.people and worst.bounded else said
-    return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {said}")
-
-
-HINT = "Files alone do not say who is in them; a register or lists of members would say who it is."
-"""What would make certain what is only bounded."""
-
-
-def _many(findings: Findings) -> int:
-    """How many releases were looked at together; 0 where nobody says."""
-    return len(findings.releases) or max((len(one.releases) for one in findings), default=0)
-
-
-def _held(findings: Findings, together: bool | None = True) -> str:
-    """What was attacked, and whether releases were compared; None: nothing was."""
-    many = _many(findings)
-    how = {True: ", put together,", False: ", each by itself,", None: ""}[together]
-    return "this release" if many == 1 else f"these {many:,} releases{how}" if many else "these releases"
-
-
-def _verb(findings: Findings, verb: str) -> str:
-    return f"{verb}s" if _many(findings) == 1 else verb
-
-
-def _has(count: int) -> str:
-    return "has" if count == 1 else "have"

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from reissue.cli import _render
+from reissue.cli._findings import show_lines
 from reissue.data.outputs import Input, Output, Outputs
 from reissue.errors import InputError, NotWrittenError
 from reissue.files.places import refuse_existing
@@ -55,10 +56,7 @@ def publish_larger(
     if as_json:
         _render.show_json(_as_dict(made, paths, head))
         return
-    _render.show_table(
-        ["attack", "outcome", "in words"],
-        [[f.attack, str(f.status).replace("_", " "), f.sentence] for f in made.findings],
-    )
+    show_lines(made.findings)
     _render.say(f"Release {made.number}: {plural(made.rows, 'row')} in {plural(made.groups, 'group')}, kept in parts.")
     _render.warn(*made.warnings)
     if made.again:

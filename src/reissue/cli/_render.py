@@ -19,20 +19,26 @@ from reissue.words import visible
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from reissue.outcome.view import TableView
     from reissue.verify.check import Check
 
 __all__ = [
+    "STYLES",
     "say",
     "show_bug",
     "show_check",
     "show_error",
     "show_json",
+    "show_rows",
     "show_table",
     "show_usage_error",
     "show_values",
     "warn",
     "watching",
 ]
+
+STYLES = {"bad": "red", "good": "green", "unsure": "yellow"}
+"""Mark to colour."""
 
 
 def say(*lines: str, error: bool = False, style: str = "") -> None:
@@ -59,8 +65,8 @@ def warn(*lines: str) -> None:
     say(*(f"Warning: {line}" for line in lines), style="yellow")
 
 
-def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table; wide enough for its content where nobody watches."""
+def show_table(table: "TableView", title: str = "", most: int | None = None) -> None:
+    """Show a table, or its first rows; wide enough for its content where nobody watches."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -68,12 +74,19 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 160)
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*(_text(cell, marked=console.is_terminal) for cell in row))
-    console.print(table)
+    shown = Table(title=title or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for heading, numeric in zip(table.headings, table.numeric, strict=True):
+        shown.add_column(heading, justify="right" if numeric else "left")
+    for row in table.rows[:most]:
+        shown.add_row(*(_text(cell, marked=console.is_terminal) for cell in row))
+    console.print(shown)
+
+
+def show_rows(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Show rows under their headings."""
+    from reissue.outcome.view import table
+
+    show_table(table(headings, rows), title)
 
 
 def show_check(outcome: "Check", *, everything: bool = False) -> None:
@@ -83,7 +96,7 @@ def show_check(outcome: "Check", *, everything: bool = False) -> None:
         say(f"{'met    ' if verdict.met else 'NOT MET'}  {verdict.sentence}", style="green" if verdict.met else "red")
     values = [(one.name, "-" if one.value is None else f"{one.value:.4g}", one.sentence) for one in outcome.measures]
     if everything or not outcome.verdicts:
-        show_table(["measure", "value", "in words"], values)
+        show_rows(["measure", "value", "in words"], values)
     say(*outcome.by_column)
     if outcome.risk is not None:
         say("Risk that a record is linked to its person:", *(f"  {sentence}" for sentence in outcome.risk.sentences))

@@ -1,7 +1,6 @@
-"""Findings for people: one self-contained page, or a few lines in a notebook."""
+"""Findings for people: one self-contained page."""
 
-from reissue.report.costs import costs_of
-from reissue.report.page import Costs, report_html, write_report
-from reissue.report.publication import publication_html
+from reissue.outcome.costs import Costs, costs_of
+from reissue.report.page import publication_html, report_html, write_report
 
 __all__ = ["Costs", "costs_of", "publication_html", "report_html", "write_report"]

@@ -1,28 +1,78 @@
-"""Columns: how values are spread, and how releases compare."""
+"""Charts: from the numbers of a view to places on paper, which templates draw."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from reissue.attacks.pictures import Bars, IntervalCounts
-from reissue.report.scale import Axis, fit
+from reissue.outcome.findings import RiskGrowth
 
-__all__ = ["bars", "histogram"]
+__all__ = ["Axis", "bars", "fit", "growth_chart", "histogram"]
 
 WIDTH, HEIGHT = 480, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 16, 48
-_FRAME = {"width": WIDTH, "height": HEIGHT, "left": _LEFT, "right": WIDTH - _RIGHT, "top": _TOP}
+LEFT, RIGHT, TOP, BOTTOM = 72, 12, 16, 48
+"""Margins around the area that is drawn on."""
+MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
+"""Each line and method has its own mark, so that colours are not needed to tell them apart."""
+Ticks = Sequence[tuple[float, str]]
+"""Places on an axis and what is written there."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A line of numbers between two places."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, value: float) -> float:
+        """Where a number stands."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.stop - self.start), 1)
+
+    def ticks(self, about: int = 4) -> list[tuple[float, str]]:
+        """Places and texts of round numbers."""
+        step = _step((self.high - self.low) / about)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(self(count * step), f"{count * step:,.{digits}f}") for count in range(first, last + 1)]
+
+
+def fit(low: float, high: float, start: float, stop: float, *, whole: bool = False) -> Axis:
+    """An axis that begins and ends at round numbers around what is to be shown."""
+    high = high if high > low else low + 1
+    step = _step((high - low) / 4)
+    step = max(step, 1.0) if whole else step
+    return Axis(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, start, stop)
+
+
+def _step(rough: float) -> float:
+    """1, 2 or 5 times a power of ten, not below."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
+
+
+def frame(x_ticks: Ticks, y_ticks: Ticks, height: float = HEIGHT) -> dict[str, Any]:
+    """Return the area that a chart is drawn on, with its axes."""
+    edges = {"left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "bottom": height - BOTTOM}
+    return {"width": WIDTH, "height": height, **edges, "x_ticks": x_ticks, "y_ticks": y_ticks}
 
 
 def histogram(picture: IntervalCounts) -> dict[str, Any]:
     """One column for each interval; those above the limit are marked."""
     edges, counts, limit = list(picture["edges"]), list(picture["counts"]), picture.get("limit")
-    across = Axis(edges[0], edges[-1], _LEFT, WIDTH - _RIGHT)
-    up = fit(0, max([*counts, 4]), HEIGHT - _BOTTOM, _TOP, whole=True)
+    across = Axis(edges[0], edges[-1], LEFT, WIDTH - RIGHT)
+    up = fit(0, max([*counts, 4]), HEIGHT - BOTTOM, TOP, whole=True)
     columns = [
         {
             "x": across(low) + 0.5,
             "width": max(round(across(high) - across(low) - 1, 1), 0.5),
             "y": up(count),
-            "height": round(HEIGHT - _BOTTOM - up(count), 1),
+            "height": round(HEIGHT - BOTTOM - up(count), 1),
             "above": limit is not None and (low + high) / 2 > limit,
             "title": f"{low:.3g} to {high:.3g}: {count:,}",
         }
@@ -34,11 +84,8 @@ def histogram(picture: IntervalCounts) -> dict[str, Any]:
     if limit is not None:
         said += f" {above:,} lie above the limit of {limit:.3g}."
     return {
-        **_FRAME,
-        "bottom": HEIGHT - _BOTTOM,
+        **frame(across.ticks(5), up.ticks()),
         "columns": columns,
-        "x_ticks": across.ticks(5),
-        "y_ticks": up.ticks(),
         "limit": None if limit is None or not edges[0] <= limit <= edges[-1] else (across(limit), f"{limit:.3g}"),
         "unit": unit,
         "of": of,
@@ -57,15 +104,15 @@ def bars(picture: Bars) -> dict[str, Any]:
     """Groups of columns, one for each label; series are told apart by colour and filling."""
     labels, series = [str(label) for label in picture["labels"]], dict(picture["series"])
     most = max((value for values in series.values() for value in values if value is not None), default=0)
-    up = fit(0, most or 1, HEIGHT - _BOTTOM, _TOP)
-    room = (WIDTH - _RIGHT - _LEFT) / max(len(labels), 1)
-    wide = room * 0.8 / max(len(series), 1)
+    up = fit(0, most or 1, HEIGHT - BOTTOM, TOP)
+    width = (WIDTH - RIGHT - LEFT) / max(len(labels), 1)
+    wide = width * 0.8 / max(len(series), 1)
     columns = [
         {
-            "x": round(_LEFT + room * (place + 0.1) + wide * number, 1),
+            "x": round(LEFT + width * (place + 0.1) + wide * number, 1),
             "width": round(wide * 0.92, 1),
             "y": up(value),
-            "height": round(HEIGHT - _BOTTOM - up(value), 1),
+            "height": round(HEIGHT - BOTTOM - up(value), 1),
             "series": number,
             "title": f"{labels[place]}, {name}: {value:.3g}",
         }
@@ -74,19 +121,36 @@ def bars(picture: Bars) -> dict[str, Any]:
         if value is not None
     ]
     skip = -(-len(labels) // 12)
+    ticks = [
+        (round(LEFT + width * (place + 0.5), 1), label.removeprefix("release "))
+        for place, label in enumerate(labels)
+        if place % skip == 0
+    ]
     return {
-        **_FRAME,
-        "bottom": HEIGHT - _BOTTOM,
+        **frame(ticks, up.ticks()),
         "columns": columns,
         "names": list(series),
-        "x_ticks": [
-            (round(_LEFT + room * (place + 0.5), 1), label.removeprefix("release "))
-            for place, label in enumerate(labels)
-            if place % skip == 0
-        ],
-        "y_ticks": up.ticks(),
         "unit": picture.get("unit", ""),
         "across": picture.get("across", "release"),
         "sentence": picture.get("sentence") or f"{' and '.join(series)}, for {len(labels)} releases.",
         "table": [(label, [values[place] for values in series.values()]) for place, label in enumerate(labels)],
     }
+
+
+def growth_chart(growth: RiskGrowth) -> dict[str, Any]:
+    """Draw a line for each attack: people exposed by release."""
+    releases = growth.releases
+    most = max(people for line in growth.lines for _, people in line.points)
+    across = Axis(releases[0], releases[-1], LEFT, WIDTH - RIGHT)
+    up = fit(0, max(most, 4), HEIGHT - BOTTOM, TOP, whole=True)
+    lines = [
+        {
+            "attack": line.attack,
+            "place": place % len(MARKS),
+            "mark": MARKS[place % len(MARKS)],
+            "points": [(across(release), up(people)) for release, people in line.points],
+            "joined": line.joined,
+        }
+        for place, line in enumerate(growth.lines)
+    ]
+    return {**frame([(across(one), str(one)) for one in releases], up.ticks()), "lines": lines}

@@ -1,36 +1,35 @@
 """The report: one HTML file with everything in it, no script, nothing loaded from anywhere.
 
-What is shown was prepared by `words` (sentences) and `pictures` (geometry); templates only place it. Jinja escapes
-every value, and the page's own policy forbids it to run scripts or to load anything.
+Sentences and tables come from the views of `reissue.outcome`, geometry from `charts` and `pictures`; templates place
+them. Jinja escapes every value, and the page's own policy forbids it to run scripts or to load anything.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from reissue.attacks import Attack, registered
-from reissue.attacks.findings import Finding, Findings, Status, bound, gravity, outcome, people, verdict
-from reissue.attacks.pictures import Case
-from reissue.errors import Why
+from reissue.attacks.findings import Findings
 from reissue.files.tables import write_text
-from reissue.report import words
+from reissue.outcome.costs import Costs
+from reissue.outcome.costs import view_of as costs_view
+from reissue.outcome.findings import INPUTS, refused, view_of
+from reissue.outcome.view import BAD, GOOD, UNSURE
+from reissue.publishing.turn import Publication
+from reissue.report.charts import growth_chart
 from reissue.report.pictures import drawing
-from reissue.report.timeline import risk_over_time
-from reissue.utility import Utility
+from reissue.utility import measure
 from reissue.words import number
 
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
 
-__all__ = ["Costs", "environment", "report_html", "template", "write_report"]
+__all__ = ["environment", "publication_html", "report_html", "template", "write_report"]
 
-Costs = Mapping[str, Sequence[Utility]]
-"""What protection cost, release by release; several ways of publishing can stand beside each other, by name."""
+_SYMBOLS = {BAD: "✕", GOOD: "✓", UNSURE: "?"}
 
 
 def write_report(
@@ -57,99 +56,32 @@ def report_html(
     refusal: "Report | None" = None,
     warnings: Sequence[str] = (),
 ) -> str:
-    """The report as text. `refusal` is the report of a publication that was refused, whose advice comes first."""
-    from reissue._version import __version__
-
-    known = registered()
-    sections = [_Section.of(finding, known.get(finding.attack)) for finding in sorted(findings, key=gravity)]
-    costs = {name: list(some) for name, some in (utility or {}).items() if some}
+    """Return the report as text; `refusal` is that of a release that was refused, whose advice comes first."""
+    view = view_of(findings, None if refusal is None else refused(refusal.release))
     return template("report.html").render(
-        title=title or words.title(findings),
-        version=__version__,
-        findings=findings,
-        sections=sections,
-        verdict=verdict(findings, None if refusal is None else refusal.release),
-        figures=words.figures(findings),
-        refusal=refusal,
+        title=title or view.title,
+        view=view,
+        chart=None if view.growth is None else growth_chart(view.growth),
+        problems=() if refusal is None else refusal.problems,
+        todo=view.todo if refusal is None else refusal.advice,
+        commands=view.commands if refusal is None else (),
         warnings=warnings,
-        timeline=risk_over_time(findings),
-        todo=_todo(sections, refusal),
-        commands=[] if refusal else list(dict.fromkeys(one.command for one in _exposing(sections) if one.command)),
-        ran=[section for section in sections if section.finding.status != Status.NOT_RUN],
-        not_run=[section for section in sections if section.finding.why not in {None, Why.DOES_NOT_APPLY}],
-        apart=[section for section in sections if section.finding.why == Why.DOES_NOT_APPLY],
-        costs=costs,
-        prices=words.costs(costs),
-        price=words.price(costs),
-        compared=words.compared(costs),
+        costs=costs_view(utility),
     )
 
 
-@dataclass(frozen=True)
-class _Section:
-    """One attack, as the report tells it."""
-
-    finding: Finding
-    summary: str
-    story: str
-    needs: str
-    prevention: tuple[str, ...]
-    command: str
-    steps: tuple[str, ...]
-    picture: dict[str, Any] | None
-    calibration: dict[str, Any] | None
-    """How claims compare with what is right, where that is known."""
-
-    @classmethod
-    def of(cls, finding: Finding, attack: Attack | None) -> "_Section":
-        case: Case | None = finding.details.get("case")
-        return cls(
-            finding,
-            "" if attack is None else attack.summary,
-            "" if attack is None else attack.story,
-            "" if attack is None else attack.needs,
-            () if attack is None else attack.prevention,
-            "" if attack is None else attack.command,
-            tuple(case["steps"]) if case and "steps" in case else (),
-            drawing(case["picture"]) if case and case.get("picture") else None,
-            _calibration(finding.details.get("calibration") or ()),
-        )
-
-
-def _calibration(tenths: Sequence[Mapping[str, float]]) -> dict[str, Any] | None:
-    """Claims in tenths beside the share of them that is right."""
-    if not tenths:
-        return None
-    labels = [f"{one['from']:.1f}" for one in tenths]
-    series = {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]}
-    sentence = "Of people about whom a claim is so sure, how many guesses are right."
-    return drawing(
-        {
-            "kind": "bars",
-            "labels": labels,
-            "series": series,
-            "sentence": sentence,
-            "unit": "share of people",
-            "across": "claims from",
-            "limit": None,
-        }
-    )
-
-
-def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:
-    """What would help, each once, in the order of the attacks."""
-    if refusal is not None:
-        return list(refusal.advice)
-    return list(dict.fromkeys(sentence for section in _exposing(sections) for sentence in section.prevention))
-
-
-def _exposing(sections: Sequence[_Section]) -> list[_Section]:
-    return [section for section in sections if section.finding.mark == "bad"]
+def publication_html(made: Publication) -> str:
+    """Return the report of a publication, or of a dry run of one."""
+    title = f"Release {made.number}, attacked together with all earlier ones"
+    utility = {"this release": [measure(made.release)]}
+    return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
 
 
 @cache
 def environment() -> Environment:
-    """Templates and filters: whatever they are given is escaped."""
+    """Return the templates and filters: whatever they are given is escaped."""
+    from reissue._version import __version__
+
     environment = Environment(
         loader=PackageLoader("reissue.report"),
         autoescape=True,
@@ -157,11 +89,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = _code
-    environment.filters["number"] = number
-    environment.filters["people"] = people
-    environment.filters["outcome"] = outcome
-    environment.filters["bound"] = bound
+    environment.filters |= {"code": _code, "number": number, "drawing": drawing}
+    environment.globals |= {"symbols": _SYMBOLS, "inputs": INPUTS, "version": __version__}
     return environment
 
 
@@ -175,5 +104,5 @@ def _code(sentence: str) -> Markup:
 
 
 def template(name: str) -> Template:
-    """One of the templates, which escape whatever they are given."""
+    """Return one of the templates, which escape whatever they are given."""
     return environment().get_template(name)

@@ -6,8 +6,8 @@ from typing import Any
 from reissue._version import __version__
 from reissue.publishing.plan import Outcome, Plan
 from reissue.publishing.plan.policy_text import policy_toml
+from reissue.report.charts import Axis, fit
 from reissue.report.page import template
-from reissue.report.scale import Axis, fit
 
 __all__ = ["plan_html"]
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from reissue.attacks.findings import Finding, Point, Status
 from reissue.ledger.recorded import Recorded
+from reissue.report.charts import HEIGHT, MARKS, WIDTH, Axis, fit
 from reissue.report.page import report_html
-from reissue.report.scale import Axis, fit
-from reissue.report.timeline import HEIGHT, MARKS, WIDTH
 
 __all__ = ["loss_chart", "release_html", "series_chart"]
 

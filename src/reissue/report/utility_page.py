@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reissue._version import __version__
+from reissue.report.charts import Axis, fit
 from reissue.report.page import template
-from reissue.report.scale import Axis, fit
 from reissue.utility import Comparison, Estimate, Line, Transition, Transitions, Utility
 
 __all__ = ["model_chart", "utility_html"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import case, listed, short, value_text
+from reissue.attacks.cases import case, short, value_text
 from reissue.attacks.composition.boxes import Column, SeriesBoxes
 from reissue.attacks.composition.exposures import at_most
 from reissue.attacks.composition.places import Part, Place
 from reissue.attacks.pictures import Candidates, Shown, TargetGroup
-from reissue.words import plural
+from reissue.words import listed, plural
 
 __all__ = ["describe", "description"]
 

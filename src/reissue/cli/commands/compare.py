@@ -53,7 +53,7 @@ def compare(
 def _show(found: "Settings") -> None:
     """Losses as a table, and those of the best method as bars."""
     rows = [[method, *(_share(loss) for loss in losses)] for method, losses in found.losses.items()]
-    _render.show_table(["lost", *(f"k={k}" for k in found.ks)], rows)
+    _render.show_rows(["lost", *(f"k={k}" for k in found.ks)], rows)
     best = [
         min((one for one in column if one is not None), default=None)
         for column in zip(*found.losses.values(), strict=True)

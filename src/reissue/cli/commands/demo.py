@@ -46,6 +46,7 @@ def demo(
 def _show_first(story: "Story") -> None:
     from reissue.cli._findings import show_not_run, show_ran
     from reissue.demo import HOSPITALS, MONTHS, REQUIREMENT
+    from reissue.outcome.findings import view_of
 
     _render.say(f"{MONTHS} months in {HOSPITALS} hospitals: {story.people:,} patients, all of them invented.", "")
     _render.say("ACT ONE. Every month is anonymized by itself.", style="bold")
@@ -55,18 +56,20 @@ def _show_first(story: "Story") -> None:
         "solves them for everyone at once (joint); beside it what the papers' adversaries see, one person at a time.",
         "",
     )
-    show_ran(story.one.findings)
-    show_not_run(story.one.findings, needs=False)
+    view = view_of(story.one.findings)
+    show_ran(view)
+    show_not_run(view, needs=False)
     _render.say("")
-    case = story.one.findings["joint"].details.get("case")
-    if case:
+    steps = view.ran[0].steps
+    if steps:
         _render.say("One of these people, step by step:")
-        _render.say(*(f"{number}. {step}" for number, step in enumerate(case["steps"], start=1)), "")
+        _render.say(*(f"{number}. {step}" for number, step in enumerate(steps, start=1)), "")
 
 
 def _show_second(story: "Story") -> None:
     from reissue.cli._findings import show_not_run, show_ran
     from reissue.demo import LEFT_OUT, LIMIT, POLICY
+    from reissue.outcome.findings import view_of
 
     _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
     _render.say(
@@ -75,8 +78,9 @@ def _show_second(story: "Story") -> None:
         f"everyone together with all earlier ones before it went out; all {len(story.two.releases)} went out.",
         "",
     )
-    show_ran(story.two.findings)
-    show_not_run(story.two.findings, needs=False)
+    view = view_of(story.two.findings)
+    show_ran(view)
+    show_not_run(view, needs=False)
     _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()))
     _render.say("", "Other measures than the policy's, for comparison with act one:")
     _render.say(*(f"{found.attack}: {found.sentence}" for found in story.beside))
@@ -106,7 +110,7 @@ def _show_cost(story: "Story") -> None:
         ["records left out", *(f"{cost['suppressed']:,}" for cost in three)],
     ]
     _render.say(f"What it cost, over all {three[0]['rows']:,} records", style="bold")
-    _render.show_table(["", "act one", "act two", f"papers: {THEIRS}"], rows)
+    _render.show_rows(["", "act one", "act two", f"papers: {THEIRS}"], rows)
     _render.say(
         f"Papers: {THEIRS} ({THEIR_REQUIREMENT}) is what they have for people who come and go while their diseases "
         "change; also for someone who knows everyone's group.",

@@ -114,7 +114,7 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
     from reissue.schema import Role
 
     rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in made.guesses]
-    _render.show_table(["column", "role", "generalized by", "why"], rows)
+    _render.show_rows(["column", "role", "generalized by", "why"], rows)
     if made.plan is not None:
         show_plan(made.plan)
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")

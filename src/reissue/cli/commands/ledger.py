@@ -9,6 +9,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import FINE, NOT_MET, NOT_PROVABLE, CommandGroup, app
+from reissue.cli._findings import show_lines
 from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of, source_of
 from reissue.errors import InputError
 from reissue.words import plural
@@ -74,7 +75,7 @@ def list_releases(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOpt
         ]
         for one in releases
     ]
-    _render.show_table(["release", "recorded", "date", "rows", "lost", "method", "recipients", "attacks"], said)
+    _render.show_rows(["release", "recorded", "date", "rows", "lost", "method", "recipients", "attacks"], said)
     _render.say(f"The last entry is {head}")
 
 
@@ -96,9 +97,7 @@ def show(ledger: PlaceArgument, number: NumberArgument, key: KeyOption = None, a
     )
     if one.withdrawn is not None:
         _render.say(f"It was withdrawn, for it never left the house: {one.withdrawn}")
-    found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in record.findings["findings"]]
-    if found:
-        _render.show_table(["attack", "outcome", "in words"], found)
+    show_lines(one.findings)
     _render.warn(*record.warnings)
 
 
@@ -113,7 +112,7 @@ def recipients(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOption
         _render.show_json({name or "everyone": list(numbers) for name, numbers in found.items()})
         return
     rows = [[name or "everyone", ", ".join(map(str, numbers)) or "-"] for name, numbers in found.items()]
-    _render.show_table(["recipient", "releases"], rows)
+    _render.show_rows(["recipient", "releases"], rows)
 
 
 @books.command()
@@ -159,7 +158,7 @@ def providers(
     if as_json:
         _render.show_json(view.as_dict())
         return
-    _render.show_table(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
+    _render.show_rows(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
     _render.say(*(one.sentence for one in view.coalitions))
     if names:
         _render.say(*(step for one in view.coalitions for step in one.steps))
@@ -178,7 +177,7 @@ def _say_over_series(book: "Ledger", tables: str, names: list[str], reading: Any
     _render.say(
         f"Releases {', '.join(map(str, view.releases))} together; nobody may be linked beyond {view.limit:.3g}."
     )
-    _render.show_table(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
+    _render.show_rows(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
     _render.say(*(one.sentence for one in (view.outsider, *view.coalitions)))
 
 
@@ -202,7 +201,7 @@ def _say_recorded(releases: "Sequence[Recorded]", *, as_json: bool) -> None:
         ]
         for one, m in zip(some, withstands, strict=True)
     ]
-    _render.show_table(["release", *names, "may collude"], table)
+    _render.show_rows(["release", *names, "may collude"], table)
     if some:
         _render.say("Every provider may be told of the last one:", *some[-1].told)
 

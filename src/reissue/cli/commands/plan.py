@@ -211,7 +211,7 @@ def show_plan(made: "Plan") -> None:
     best = None if made.recommended is None else made.recommended.setting.name
     rows = [_row(one, one.setting.name == best, one.setting.name in frontier) for one in made.outcomes]
     title = "A guess: the waves after the first were simulated" if made.guess else ""
-    _render.show_table([*_HEADINGS, "left out", "CPU s"], rows, title)
+    _render.show_rows([*_HEADINGS, "left out", "CPU s"], rows, title)
     _render.say(
         "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect.",
         "surest: how surely anybody is linked to a value by someone with a register; groups known: by someone who "

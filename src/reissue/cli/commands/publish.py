@@ -14,6 +14,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
+from reissue.cli._findings import show_lines
 from reissue.cli._larger import streams
 from reissue.cli._larger_ledger import UNDATED, plan_folder, publish_larger
 from reissue.cli._options import (
@@ -269,17 +270,6 @@ def _is_page(path: Path | None) -> TypeGuard[Path]:
     return path is not None and path.suffix.lower() in {".html", ".htm"}
 
 
-def _withstood(made: "Publication") -> str:
-    """What was run and withstood, with which releases, and what was not run."""
-    from reissue.attacks.findings import Status, not_tried, tried
-
-    if not made.findings.of(Status.WITHSTOOD):
-        return f" No attack was run on it.{not_tried(made.findings)}"
-    several = any(len(one.releases) > 1 and one.reason is None for one in made.findings)
-    with_earlier = ", together with earlier releases" if several else ""
-    return f" It withstands {tried(made.findings)}{with_earlier}.{not_tried(made.findings)}"
-
-
 def _show(
     made: "Publication",
     paths: list[str],
@@ -289,6 +279,8 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
+    from reissue.outcome.findings import withstood
+
     release = made.release
     if as_json:
         _render.show_json(
@@ -311,14 +303,11 @@ def _show(
         )
         return
     published = release.table.rows - release.suppressed
-    _render.show_table(
-        ["attack", "outcome", "in words"],
-        [[f.attack, str(f.status).replace("_", " "), f.sentence] for f in made.findings],
-    )
+    show_lines(made.findings)
     _render.say(
         f"Release {made.number}: {plural(published, 'row')} in {plural(release.groups, 'group')}, "
         f"{plural(release.suppressed, 'row')} left out, {plural(release.counterfeits, 'counterfeit')}.",
-        f"It meets {release.requirement}.{_withstood(made)}",
+        f"It meets {release.requirement}.{withstood(made.findings)}",
     )
     _render.warn(*made.warnings)
     if made.again:

@@ -156,7 +156,7 @@ def _show_all(outcome: "Utility", moves: "Transitions | None") -> None:
         _show(comparison)
     for each in outcome.distributions:
         counts = zip(each.labels, each.true, each.published, strict=True)
-        _render.show_table([each.column, "true", "published"], [[a, f"{b:,.0f}", f"{c:,.0f}"] for a, b, c in counts])
+        _render.show_rows([each.column, "true", "published"], [[a, f"{b:,.0f}", f"{c:,.0f}"] for a, b, c in counts])
     for one in outcome.crosses:
         _show_cross(one)
     if moves is not None:
@@ -176,7 +176,7 @@ def _show_cross(one: "CrossTable") -> None:
         [name, *(f"{true:,.0f} → {seen:,.0f}" for true, seen in zip(*pair, strict=True))]
         for name, *pair in zip(one.rows, one.true, one.published, strict=True)
     ]
-    _render.show_table([f"{one.down} by {one.across}", *one.columns], rows, title="true → published")
+    _render.show_rows([f"{one.down} by {one.across}", *one.columns], rows, title="true → published")
 
 
 def _refuse_report(report: Path | None, tables: list[Any], schema: Path, read: "Schema", *, force: bool) -> None:
@@ -194,7 +194,7 @@ def _show(comparison: "Comparison") -> None:
         for line in comparison.lines
     ]
     headings = ["estimate", "true", "95% interval", "published", "95% interval", "within the true interval"]
-    _render.show_table(headings, rows, title=comparison.asked)
+    _render.show_rows(headings, rows, title=comparison.asked)
 
 
 def _show_transitions(moves: "Transitions") -> None:
@@ -204,7 +204,7 @@ def _show_transitions(moves: "Transitions") -> None:
         [one.before, one.after, f"{one.true:.1%}", f"{one.published:.1%}", f"{one.least:.1%} to {one.most:.1%}"]
         for one in moves.each[:_MOST]
     ]
-    _render.show_table(["from", "to", "true", "published", "the releases allow"], rows, title="share of people")
+    _render.show_rows(["from", "to", "true", "published", "the releases allow"], rows, title="share of people")
 
 
 def _cells(estimate: "Estimate | None") -> list[str]:

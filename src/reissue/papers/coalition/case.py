@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import case, in_words, listed, short
+from reissue.attacks.cases import case, in_words, short
 from reissue.attacks.pictures import Case, Matrix
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.papers.coalition.records import ProviderRecords
 from reissue.requirements import Requirement
-from reissue.words import plural
+from reissue.words import listed, plural
 
 __all__ = ["Exposed", "seen_by", "tell"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import box_text, listed, row_texts, shown
+from reissue.attacks.cases import box_text, row_texts, shown
 from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain, Margin
 from reissue.counting.keys import pack, rank
@@ -32,6 +32,7 @@ from reissue.release.release import Boxes, Release
 from reissue.requirements import Requirement, by_column
 from reissue.requirements.adapters import of_people
 from reissue.schema import Schema
+from reissue.words import listed
 
 __all__ = ["ProviderRecords", "read_records", "without"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from reissue.attacks.cases import listed
 from reissue.attacks.findings import Finding
 from reissue.attacks.registry import find
 from reissue.attacks.run import run_attack
@@ -21,7 +20,7 @@ from reissue.papers.coalition.views import few_coalitions
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
-from reissue.words import plural
+from reissue.words import listed, plural
 
 __all__ = ["ProvidersOverSeries", "SeriesView", "views_over_series"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from reissue.attacks.cases import listed
 from reissue.errors import CannotRunError, InputError
 from reissue.papers.coalition.attack import exposed, weakest
 from reissue.papers.coalition.case import seen_by
@@ -17,7 +16,7 @@ from reissue.published import read_published
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.schema import UNIDENTIFIED
-from reissue.words import plural
+from reissue.words import listed, plural
 
 __all__ = ["CoalitionView", "ProvidersView", "few_coalitions", "may_be_told", "view_of", "view_of_release"]
 

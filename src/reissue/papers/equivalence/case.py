@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import case, group_text, in_words, listed, short, value_text
+from reissue.attacks.cases import case, group_text, in_words, short, value_text
 from reissue.attacks.pictures import Case, CutHistory, HistoryEdge, HistoryNode
 from reissue.papers.equivalence.exact import BucketHistory, Witness, buckets, witness
 from reissue.papers.equivalence.propagation import Equivalences, apart_from, propagate, rests
@@ -19,7 +19,7 @@ from reissue.papers.tracking.incremental import found as looked_up
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership
 from reissue.published.series import Series
-from reissue.words import plural
+from reissue.words import listed, plural
 
 __all__ = ["CaseContext", "case_of", "two_groups"]
 

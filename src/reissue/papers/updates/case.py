@@ -13,14 +13,14 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import case, group_text, listed, value_text
+from reissue.attacks.cases import case, group_text, value_text
 from reissue.attacks.pictures import Case, PathColumn, PathEdge, PathNode, Paths, Shown
 from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.solver.forward_backward import blocks
 from reissue.updates import UpdateModel
-from reissue.words import percent, plural
+from reissue.words import listed, percent, plural
 
 __all__ = ["tell", "worst_place"]
 

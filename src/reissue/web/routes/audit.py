@@ -29,23 +29,11 @@ _ROLES: Mapping[Role, str] = {
     Role.DROP: "leave it out",
 }
 """Roles that a column of a published file can have, in words."""
-_NEEDS: Mapping[str, str] = {
-    "people": "a register: people and what others may know about them",
-    "members": "who was in each release, a table each",
-    "requirement": "what the releases were made to meet",
-    "algorithm": "the method by which they were made",
-    "values": "which values nobody should be linked to",
-    "identifier": "a column that says who it is",
-    "providers": "a column that says who contributed the record",
-    "updates": "how values change: `[updates]` in a schema file",
-    "taxonomy": "what the texts of a column mean: `[taxonomy]` in a schema file",
-}
-"""What an attack needs, as the fields of the page call it."""
 
 
 async def begin(request: Request) -> Response:
     """A place to drop files."""
-    return show(request, "audit.html", delimiters=DELIMITERS, needs=_NEEDS, again=None)
+    return show(request, "audit.html", delimiters=DELIMITERS, again=None)
 
 
 async def upload(request: Request) -> Response:
@@ -78,7 +66,7 @@ async def _look(room: Room, desk: Desk) -> PieceOfWork:
 async def read(request: Request) -> Response:
     """What was read and assumed, to be corrected."""
     desk = room_of(request).desks.find(request.path_params["desk"])
-    names = {"methods": sorted(methods()), "attacks": sorted(attacks()), "needs": _NEEDS}
+    names = {"methods": sorted(methods()), "attacks": sorted(attacks())}
     return show(request, "read.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, **names)
 
 
@@ -146,7 +134,7 @@ async def outcome(request: Request) -> Response:
     job = room_of(request).jobs.done(request.path_params["job"])
     known: Mapping[str, Any] = job.outcome
     lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
-    context = {"methods": sorted(methods()), "delimiters": DELIMITERS, "needs": _NEEDS}
+    context = {"methods": sorted(methods()), "delimiters": DELIMITERS}
     return show(request, "audited.html", job=job, found=known, lacking=lacking, **context)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from reissue import methods
-from reissue.attacks import by_default, registered
-from reissue.attacks.findings import HINT, Finding, Findings, gravity, outcome, people, verdict
-from reissue.errors import Why
+from reissue.attacks import by_default
+from reissue.attacks.findings import Findings
 from reissue.files.dialect import Dialect
+from reissue.outcome.findings import view_of
+from reissue.outcome.view import Headline
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import ColumnHints, Guessed, given_or_guessed
 from reissue.published import order_hint, releases_among
@@ -22,8 +23,6 @@ from reissue.schema import Role
 from reissue.web.work import Tell
 
 __all__ = ["audit", "shown"]
-
-_HINT = "Files alone do not say who is in them: a register or lists of members, given below, would say who it is."
 
 
 def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
@@ -78,27 +77,8 @@ def _knowledge(given: Mapping[str, Any]) -> Knowledge:
     )
 
 
-def shown(findings: Findings) -> dict[str, Any]:
-    """Findings as a page lists them: the verdict, what ran, what more would be needed, what does not apply."""
-    ordered, said = sorted(findings, key=gravity), verdict(findings, None)
-    return {
-        "verdict": asdict(replace(said, sentence=said.sentence.replace(HINT, _HINT))),
-        "ran": [_row(one) for one in ordered if one.reason is None],
-        "lacking": [_row(one) for one in ordered if one.why not in {None, Why.DOES_NOT_APPLY}],
-        "apart": [one.attack for one in ordered if one.why == Why.DOES_NOT_APPLY],
-        "assumed": list(findings.assumptions),
-        "files": [asdict(one) for one in findings.releases],
-    }
-
-
-def _row(finding: Finding) -> dict[str, Any]:
-    known = registered().get(finding.attack)
-    return {
-        "attack": finding.attack,
-        "mark": finding.mark,
-        "outcome": outcome(finding),
-        "people": people(finding),
-        "sentence": finding.reason or finding.sentence,
-        "story": "" if known is None else known.story or known.summary,
-        "needs": list(finding.needs),
-    }
+def shown(findings: Findings, headline: Headline | None = None) -> dict[str, Any]:
+    """Return the view of findings as a page keeps it: without the pictures, which the report shows."""
+    view = view_of(findings, headline)
+    brief = [replace(one, picture=None, calibration=None) for one in view.ran]
+    return asdict(replace(view, ran=tuple(brief), growth=None))

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reissue.attacks.findings import verdict
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
+from reissue.outcome.findings import refused as refused_headline
 from reissue.papers.coalition.views import view_of_release
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
@@ -61,7 +61,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
         except RefusedError as refused:
             said = refused.report
             (folder / "report.html").write_text(report_html(said.findings, refusal=said), encoding="utf-8")
-            known = {**shown(said.findings), "verdict": asdict(verdict(said.findings, said.release))}
+            known = shown(said.findings, refused_headline(said.release))
             changes = [asdict(one) for one in changes_of(book.policy)]
             words = {"problems": list(said.problems), "advice": list(said.advice), "changes": changes}
             return {**known, **words, "refused": True, "providers": _providers(seen, book, said.release)}

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import in_words, listed
+from reissue.attacks.cases import in_words
 from reissue.attacks.joint.story.picture import Letters, Scene, expected_of_others
 from reissue.solver.deduction import Proof, Rule, Step
-from reissue.words import percent, plural
+from reissue.words import listed, percent, plural
 
 __all__ = ["likely_steps", "proof_steps"]
 

@@ -1,0 +1,471 @@
+"""What attacks found, in words: the verdict, a line for each attack, and how the risk grew."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reissue.attacks import Attack, registered
+from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
+from reissue.attacks.pictures import Bars, Picture
+from reissue.errors import Why
+from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
+from reissue.words import listed, number, percent, plural
+
+__all__ = [
+    "INPUTS",
+    "FindingView",
+    "FindingsView",
+    "GrowthLine",
+    "NeededInput",
+    "RiskGrowth",
+    "gravity",
+    "growth_of",
+    "headline_of",
+    "line_of",
+    "not_tried",
+    "refused",
+    "tried",
+    "view_of",
+    "withstood",
+]
+
+_SHARES = ("posterior", "credibility", "accuracy")
+"""Measures that are shares or probabilities, by their first word."""
+_KNOWLEDGE = {
+    "groups": " (everyone's group known)",
+    "register": " (with a register of people)",
+    "files": " (from the files alone)",
+}
+_ASIDE = (
+    "Not counted in the verdict: `{first}` judged the same releases for everyone at once. A limit of its own makes it "
+    "count (`--limit {name}={limit:g}`)."
+)
+_WHO = "The files alone do not say who is in them."
+_REGISTER = "Give a register of people or membership lists to learn who is exposed."
+
+
+@dataclass(frozen=True)
+class NeededInput:
+    """Something that an attack may need: what it is called, and the option that gives it."""
+
+    short: str
+    words: str
+    option: str
+
+
+INPUTS: Mapping[str, NeededInput] = {
+    "people": NeededInput("a register", "a register: people and what others may know about them", "--people FILE"),
+    "members": NeededInput("membership lists", "who was in each release, a table each", "--members FOLDER"),
+    "requirement": NeededInput(
+        "the requirement", "the requirement that the releases were made to meet", "--knows requirement=..."
+    ),
+    "algorithm": NeededInput("the method", "the method by which they were made", "--knows algorithm=METHOD"),
+    "providers": NeededInput("the provider column", "a column that says who contributed it", "--providers COLUMN"),
+    "identifier": NeededInput("an identifier", "a column that says who it is", "--identifier COLUMN"),
+    "updates": NeededInput(
+        "an update model", "how values change: `[updates]` in a schema file", "[updates] in a schema"
+    ),
+    "values": NeededInput("values", "which values nobody should be linked to", "--knows values=..."),
+    "taxonomy": NeededInput(
+        "a taxonomy",
+        "what the texts of a column mean: `[taxonomy]` in a schema file",
+        "[taxonomy] in a schema, for a column cannot be read; --json says which",
+    ),
+}
+"""What attacks need, by the names that findings use."""
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """One attack: how it ended, and what it says."""
+
+    attack: str
+    mark: str
+    outcome: str
+    """In a few words."""
+    people: str
+    """`3 of 9`."""
+    worst: str
+    limit: str
+    """`at most 75%`."""
+    sentence: str
+    """What it found, or why it was not run."""
+    notes: tuple[str, ...]
+    """More about it: a place, what was measured, and why it is not counted."""
+    about: str
+    """What such an adversary does."""
+    needs: tuple[str, ...]
+    """The inputs that would let it run, by their names in `INPUTS`."""
+    needed: str
+    """The same in words; empty where nothing is needed."""
+    prevention: tuple[str, ...]
+    command: str
+    steps: tuple[str, ...] = ()
+    picture: Picture | None = None
+    calibration: Picture | None = None
+    """How claims compare with what is right, where that is known."""
+
+
+@dataclass(frozen=True)
+class GrowthLine:
+    """How many people one attack exposes, release by release."""
+
+    attack: str
+    points: tuple[tuple[int, int], ...]
+    """Release and people."""
+    joined: bool
+    """Whether the points build on each other; an attack on single releases has no line."""
+
+
+@dataclass(frozen=True)
+class RiskGrowth:
+    """How the risk grew with the releases."""
+
+    lines: tuple[GrowthLine, ...]
+    releases: tuple[int, ...]
+    sentence: str
+    table: TableView
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """What all attacks found."""
+
+    title: str
+    headline: Headline
+    figures: tuple[tuple[str, str], ...]
+    """The few numbers beside the headline: what, how much."""
+    ran: tuple[FindingView, ...]
+    """The attacks that ran, the most important first."""
+    lacking: tuple[FindingView, ...]
+    """Those that could be run."""
+    apart: tuple[FindingView, ...]
+    """Those that are not about releases like these."""
+    summary: TableView
+    """A line for each attack that ran."""
+    releases: TableView
+    """What a recipient counts."""
+    growth: RiskGrowth | None
+    todo: tuple[str, ...]
+    """What would prevent what was found."""
+    commands: tuple[str, ...]
+    assumed: tuple[str, ...]
+    waiting: str
+    """Which attacks need more releases than there are."""
+
+
+def view_of(findings: Findings, headline: Headline | None = None) -> FindingsView:
+    """Return the view of what attacks found; with another headline where it is about more than that."""
+    lines = [line_of(one) for one in sorted(findings, key=gravity)]
+    why = {one.attack: one.why for one in findings}
+    ran = tuple(one for one in lines if why[one.attack] is None)
+    bad = [one for one in lines if one.mark == BAD]
+    rows = [(one.attack, one.outcome, one.people, one.worst, one.limit) for one in ran]
+    title = "What this release gives away"
+    return FindingsView(
+        title if len(findings.releases) == 1 else "What these releases give away together",
+        headline or headline_of(findings),
+        tuple(_figures(findings)),
+        ran,
+        tuple(one for one in lines if why[one.attack] not in {None, Why.DOES_NOT_APPLY}),
+        tuple(one for one in lines if why[one.attack] == Why.DOES_NOT_APPLY),
+        table(("attack", "outcome", "people exposed#", "worst#", "must be"), rows),
+        _releases(findings),
+        growth_of(findings),
+        tuple(dict.fromkeys(sentence for one in bad for sentence in one.prevention)),
+        tuple(dict.fromkeys(one.command for one in bad if one.command)),
+        findings.assumptions,
+        _waiting(findings),
+    )
+
+
+def gravity(finding: Finding) -> tuple[bool, int, bool, bool, int]:
+    """Sort findings: first the one that is the verdict, then those who expose people, the most first, then bounds."""
+    ran = finding.status != Status.NOT_RUN
+    place = list(Status).index(finding.status)
+    return (finding.attack != FIRST or not ran, place, not finding.decides, finding.bounded, -finding.people)
+
+
+def line_of(finding: Finding) -> FindingView:
+    """Return the view of one finding."""
+    about: Attack | None = registered().get(finding.attack)
+    case: Mapping[str, Any] = finding.details.get("case") or {}
+    return FindingView(
+        finding.attack,
+        finding.mark,
+        _outcome(finding),
+        "–" if finding.status == Status.NOT_RUN else f"{finding.people:,} of {finding.population:,}",
+        _amount(finding, finding.worst),
+        _limit(finding),
+        finding.reason or finding.sentence,
+        tuple(_notes(finding)),
+        "" if about is None else about.story or about.summary,
+        finding.needs,
+        "" if about is None or finding.status != Status.NOT_RUN else about.needs,
+        () if about is None else about.prevention,
+        "" if about is None else about.command,
+        tuple(case.get("steps", ())),
+        case.get("picture"),
+        _calibration(finding.details.get("calibration") or ()),
+    )
+
+
+def _outcome(finding: Finding) -> str:
+    """How an attack ended, in a few words."""
+    if not finding.decides:
+        return "not counted"
+    if finding.why is None:
+        return str(finding.status)
+    if finding.why == Why.NEEDS_INPUT and finding.needs:
+        return f"needs {listed([_short(need) for need in finding.needs], 'or')}"
+    return "needs input" if finding.why == Why.NEEDS_INPUT else str(finding.why).replace("_", " ")
+
+
+def _short(need: str) -> str:
+    return INPUTS[need].short if need in INPUTS else need
+
+
+def _amount(finding: Finding, value: float | None) -> str:
+    share = (finding.measure or "").startswith(_SHARES)
+    return percent(value) if share and value is not None and 0 <= value <= 1 else number(value)
+
+
+def _limit(finding: Finding) -> str:
+    """What the measure must keep to: `at most 75%`, or `at least 5`."""
+    if finding.limit is None:
+        return "–"
+    return f"at {'least' if finding.at_least else 'most'} {_amount(finding, finding.limit)}"
+
+
+def _notes(finding: Finding) -> list[str]:
+    notes = [str(finding.details["place"])] if finding.details.get("place") else []
+    if finding.measure and None not in {finding.worst, finding.limit}:
+        words = finding.measure.partition(": ")[2] or finding.measure  # without its technical name
+        said = f"{words[0].upper()}{words[1:]}: {_amount(finding, finding.worst)} at worst."
+        notes.append(f"{said} It must be {_limit(finding)}.")
+    if not finding.decides:
+        notes.append(_ASIDE.format(first=FIRST, name=finding.attack, limit=finding.limit))
+    return notes
+
+
+def _calibration(tenths: Sequence[Mapping[str, float]]) -> Bars | None:
+    """Claims in tenths beside the share of them that is right."""
+    if not tenths:
+        return None
+    return {
+        "kind": "bars",
+        "labels": [f"{one['from']:.1f}" for one in tenths],
+        "series": {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]},
+        "sentence": "How many guesses are right, by the probability that they claim.",
+        "unit": "share of people",
+        "across": "claims from",
+        "limit": None,
+    }
+
+
+# --- the verdict -----------------------------------------------------------------------------------------------------
+
+
+def refused(number: int) -> Headline:
+    """Return the headline of a release that was refused."""
+    return Headline(BAD, "Refused", f"Release {number} was refused. Nothing was published and nothing was recorded.")
+
+
+def headline_of(findings: Findings) -> Headline:
+    """Return the verdict."""
+    if findings.verdict == Verdict.EXPOSED:
+        return _exposed(findings)
+    ran = [one for one in findings if one.status != Status.NOT_RUN]
+    if not ran:
+        nothing = f"No attack could be run on {_attacked(findings, together=None)}, so nothing was shown."
+        return Headline(UNSURE, "Nothing shown", nothing)
+    nobody = f"Nobody is exposed by {_attacked(findings, together=any(one.compares for one in ran))}"
+    if findings.verdict == Verdict.WITHSTOOD:
+        return Headline(GOOD, "Withstood", f"{nobody}. Tried: {tried(findings)}.{not_tried(findings)}")
+    lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
+    said = f"{nobody}, as far as was tried: {tried(findings)}."
+    if lacking:
+        said += f" {plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing."
+    if not findings.tested:
+        said += " Nothing compared the releases: what they give away together is not known."
+    return Headline(UNSURE, "Incomplete", said)
+
+
+def _exposed(findings: Findings) -> Headline:
+    """That people are exposed, by the attack that comes first."""
+    worst = min(findings.exposing, key=gravity)
+    alone = not worst.compares and _many(findings) > 1
+    by = f"one of these {_many(findings):,} releases by itself" if alone else _attacked(findings)
+    number_of = f"{worst.people:,} of {worst.population:,} people"
+    about = registered().get(worst.attack)
+    advice = about.prevention[0] if about is not None and about.prevention else ""
+    if not worst.people:
+        return Headline(BAD, "Exposed", f"More is given away than the limit allows by {by}.", advice)
+    if worst.bounded:
+        return Headline(
+            BAD, "Exposed", f"Up to {number_of} may be exposed by {by}. {_WHO}", _REGISTER, ("people", "members")
+        )
+    are = "is" if worst.people == 1 else "are"
+    return Headline(BAD, "Exposed", f"{number_of} {are} exposed by {by}.", advice)
+
+
+def _many(findings: Findings) -> int:
+    """How many releases were looked at together; 0 where nobody says."""
+    return len(findings.releases) or max((len(one.releases) for one in findings), default=0)
+
+
+def _attacked(findings: Findings, *, together: bool | None = True) -> str:
+    """What was attacked, and whether releases were compared; None: nothing was."""
+    many = _many(findings)
+    if many < 2:
+        return "this release" if many else "these releases"
+    how = {True: " together", False: ", each by itself", None: ""}[together]
+    return f"these {many:,} releases{how}"
+
+
+def _has(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def tried(findings: Findings) -> str:
+    """Return what was run, and with which knowledge: `joint (with a register of people) and updates`."""
+    ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
+    names = [f"{one.attack}{_KNOWLEDGE.get(one.details.get('knowledge', ''), '')}" for one in ran]
+    return listed(names) or "nothing"
+
+
+def not_tried(findings: Findings) -> str:
+    """Return a sentence on what was not run, which has shown nothing; empty where all was."""
+    names = sorted(one.attack for one in findings.of(Status.NOT_RUN))
+    return f" Not run: {listed(names)}, which {_has(len(names))} shown nothing." if names else ""
+
+
+def withstood(findings: Findings) -> str:
+    """Return what a publication withstood, with which releases, and what was not run."""
+    if not findings.of(Status.WITHSTOOD):
+        return f" No attack was run on it.{not_tried(findings)}"
+    several = any(len(one.releases) > 1 and one.reason is None for one in findings)
+    with_earlier = ", together with earlier releases" if several else ""
+    return f" It withstands {tried(findings)}{with_earlier}.{not_tried(findings)}"
+
+
+def _waiting(findings: Findings) -> str:
+    """Which attacks a second release would let run."""
+    known = registered()
+    idle = [one.attack for one in findings.of(Status.NOT_RUN)]
+    names = [name for name in idle if name in known and known[name].fewest > 1]
+    if len(findings.releases) != 1 or not names:
+        return ""
+    return f"There is one release only: {listed(names)} could only be run on two or more."
+
+
+# --- figures and tables ----------------------------------------------------------------------------------------------
+
+
+def _figures(findings: Findings) -> list[tuple[str, str]]:
+    shown = []
+    exposing, not_run = findings.exposing, findings.of(Status.NOT_RUN)
+    if len(findings):
+        ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
+        lacking = sum(one.why != Why.DOES_NOT_APPLY for one in not_run)
+        ended += [f"{lacking} could not be run"] if lacking else []
+        shown.append(("Attacks", ", ".join(ended)))
+    certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)
+    highest = _highest(findings)
+    if certain:
+        shown.append(("People whose value is certain", f"{certain:,}"))
+    elif highest is not None:
+        shown.append(("Highest probability of a value", percent(highest)))
+    if findings.releases:
+        rows = sum(one.rows for one in findings.releases)
+        shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
+        smallest = min(one.smallest for one in findings.releases)
+        shown.append(("Smallest group in any release", plural(smallest, "row")))
+    return shown
+
+
+def _highest(findings: Findings) -> float | None:
+    """The highest posterior: by the attack that is the verdict, or else by any that has one."""
+    said = [one for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
+    said = [one for one in said if one.attack == FIRST] or said
+    return max((one.worst or 0.0 for one in said), default=None)
+
+
+def _releases(findings: Findings) -> TableView:
+    headings = ("release#", "file", "rows#", "groups#", "rows a group#", "smallest group#", "unique rows#")
+    rows = [
+        (
+            f"{one.number}",
+            one.name,
+            f"{one.rows:,}",
+            f"{one.groups:,}",
+            f"{one.rows / one.groups:,.1f}" if one.groups else "–",
+            f"{one.smallest:,}",
+            f"{one.unique:,}",
+            "–" if one.share is None else percent(one.share),
+        )
+        for one in findings.releases
+    ]
+    return table((*headings, "most common value#"), rows, "What a recipient counts")
+
+
+# --- how the risk grew -----------------------------------------------------------------------------------------------
+
+
+def growth_of(findings: Findings) -> RiskGrowth | None:
+    """Return how the risk grew; None where there is nothing to show.
+
+    Attacks that expose nobody are not shown, unless none exposes anybody. A paper's measure that does not decide is
+    not shown without the attack that does.
+    """
+    every = {name: points for name, points in findings.timeline.items() if points}
+    aside = {one.attack for one in findings if not one.decides}
+    shown = {name: points for name, points in every.items() if any(point.people for point in points)}
+    if shown.keys() <= aside:
+        shown = {name: points for name, points in every.items() if name in shown or name == FIRST} or every
+    releases = tuple(sorted({point.release for points in shown.values() for point in points}))
+    if len(releases) < 2:
+        return None
+    known = registered()
+    alone = {name for name in shown if name in known and known[name].per_release}
+    called = {name: f"{name} (not counted)" if name in aside else name for name in shown}
+    lines = tuple(
+        GrowthLine(called[name], tuple((one.release, one.people) for one in points), name not in alone)
+        for name, points in shown.items()
+    )
+    sentences = ["How many people each attack exposes once the releases up to this one are out."]
+    sentences += ["Hollow marks without a line: attacks that judge each release by itself."] if alone else []
+    sentences += ["Attacks that expose nobody are not shown."] if len(shown) < len(findings.timeline) else []
+    sentences.append(_course(lines, shown.values(), releases))
+    by_release = [dict(line.points) for line in lines]
+    rows = [(f"{one}", *(number(points.get(one)) for points in by_release)) for one in releases]
+    headings = ("after release#", *(f"{line.attack}#" for line in lines))
+    return RiskGrowth(lines, releases, " ".join(sentences), table(headings, rows, "People exposed, as a table"))
+
+
+def _course(lines: Sequence[GrowthLine], points: Any, releases: Sequence[int]) -> str:
+    """What the picture says, for those who do not see it."""
+    said = []
+    for line, own in zip(lines, points, strict=True):
+        since = _first(own)
+        if since and line.joined:
+            people = plural(own[-1].people, "person", "people")
+            said.append(f"{line.attack} exposes {people} at the end, the first {since}")
+        elif since:
+            worst = max(own, key=lambda point: point.people)
+            people = plural(worst.people, "person", "people")
+            said.append(f"{line.attack} exposes {people} in release {worst.release}, the most in any")
+    if not said:
+        return f"None of the attacks shown exposes anybody, from release {releases[0]} to release {releases[-1]}."
+    return "; ".join(said) + "."
+
+
+def _first(points: Sequence[Point]) -> str:
+    """With which release somebody was exposed first, as far as it was looked at; nothing where nobody is."""
+    before = 0
+    for point in points:
+        if point.people:
+            looked = point.release == before + 1
+            return f"with release {point.release}" if looked else f"between releases {before + 1} and {point.release}"
+        before = point.release
+    return ""
