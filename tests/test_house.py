@@ -15,7 +15,6 @@ HOUSE = Path(reissue.__file__).parent
 ORDER = (
     "errors _version _arrays _plugins words _notebook",
     "files",
-    "compiled",
     "taxonomy",
     "schema",
     "counting",

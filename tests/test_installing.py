@@ -68,7 +68,7 @@ def test_hashed_requirements_agree_with_the_constraints() -> None:
     hashed, pins = pinned(ROOT / "requirements" / "runtime.txt"), pinned(ROOT / "constraints.txt")
     assert hashed == {name: pins.get(name) for name in hashed}
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = ("duckdb", "excel", "fast", "postgres", "stats", "web")
+    extras = ("duckdb", "excel", "postgres", "stats", "web")
     wanted = [*about["dependencies"], *itertools.chain(*(about["optional-dependencies"][name] for name in extras))]
     for one in map(Requirement, wanted):
         assert one.specifier.contains(hashed[canonicalize_name(one.name)])

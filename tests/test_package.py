@@ -28,7 +28,6 @@ HEAVY = (
     "rich",
     "typer",
     "scipy",
-    "numba",
 )
 
 

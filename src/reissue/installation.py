@@ -30,7 +30,6 @@ _EXTRAS = (
     ("Excel", "excel", ("fastexcel", "xlsxwriter"), ".xlsx, .xls and .ods files"),
     ("SPSS, Stata, SAS", "stats", ("pyreadstat",), ".sav, .dta and .sas7bdat files"),
     ("PostgreSQL", "postgres", ("psycopg",), "ledgers and tables in PostgreSQL; its server is yours"),
-    ("Numba", "fast", ("numba",), "compiled loops for many rows: the same results sooner"),
     ("Web page", "web", ("starlette", "uvicorn", "python-multipart"), "`reissue open`"),
 )
 

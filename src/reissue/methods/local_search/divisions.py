@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.compiled.inputs import LossTables
-from reissue.compiled.wanted import wanted
 from reissue.counting.cells import Counts
 from reissue.methods.registry import Job
 from reissue.taxonomy.tree import Taxonomy
@@ -63,23 +61,6 @@ class Losses:
     def _around(self, column: int, size: int) -> Codes:
         lo, hi, leaf = np.indices((size, size, size), np.int32)
         return self.rounded(column, np.minimum(leaf, lo), np.maximum(leaf, hi)).reshape(-1, size)
-
-    def compiled(self, rows: int) -> bool:
-        """Whether work on so many rows is left to compiled loops, which look losses up."""
-        return all(one.size <= _TABLED for one in self.taxonomies) and wanted(rows)
-
-    @cached_property
-    def by_row(self) -> Codes:
-        """Rows x attributes: where single rows are looked up a row's codes lie side by side."""
-        return np.ascontiguousarray(self.codes.T)
-
-    @cached_property
-    def tables(self) -> LossTables:
-        """All of it rounded, for compiled loops."""
-        leaves = np.array([one.size for one in self.taxonomies], np.int64)
-        pairs = [np.indices((size, size), np.int32).reshape(2, -1) for size in leaves.tolist()]
-        loss = [self.rounded(place, pair.min(axis=0), pair.max(axis=0)) for place, pair in enumerate(pairs)]
-        return LossTables(np.concatenate(loss), np.cumsum(leaves**2) - leaves**2, leaves, self.unit)
 
     @classmethod
     def of(cls, taxonomies: tuple[Taxonomy, ...], codes: Codes) -> "Losses":

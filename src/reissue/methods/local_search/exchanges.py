@@ -9,9 +9,6 @@ O(rows of a pair squared) for each pair.
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.compiled.inputs import plain
-from reissue.counting.resources import threads, workers
-from reissue.counting.segments import ranges
 from reissue.methods.local_search.divisions import Better, Division, GroupPairs, batches
 from reissue.methods.local_search.growth import GONE, Growth
 from reissue.methods.registry import Job
@@ -35,8 +32,7 @@ def exchanges(
     turned = rng.random(len(one)) < 0.5
     first, second = np.where(turned, other, one), np.where(turned, one, other)
     start = (rng.random((tries, len(one))) * division.sizes[first]).astype(np.int64)
-    way = _compiled if division.losses.compiled(job.table.rows) else _plain
-    rows, saved = way(job, division, first, second, start)
+    rows, saved = _exchanged(job, division, first, second, start)
     ends = np.cumsum(division.sizes[first] + division.sizes[second])
     found = []
     for pair in np.flatnonzero(saved).tolist():
@@ -50,39 +46,8 @@ def exchanges(
     ]
 
 
-def _compiled(job: Job, division: Division, first: Ints, second: Ints, start: Ints) -> tuple[Ints, Ints]:
-    """The rows of all pairs, those of each one's first group first, and what is saved (rounded): by compiled loops."""
-    from reissue.compiled.growing import exchanged
-
-    losses, sizes, saved = division.losses, division.sizes, np.zeros(len(first), np.int64)
-    tables, codes = plain(losses.tables), losses.by_row
-    both = np.stack([first, second], axis=1).reshape(-1)
-    rows = division.rows[ranges(division.starts[both], sizes[both])]
-    ends = np.append(0, np.cumsum(sizes[first] + sizes[second]))
-
-    def some(begin: int, end: int) -> None:
-        pairs, inside = slice(begin, end), slice(int(ends[begin]), int(ends[end]))
-        exchanged(
-            tables,
-            codes,
-            job.table.sensitive,
-            job.table.domain.size,
-            sizes[first[pairs]],
-            sizes[second[pairs]],
-            start[:, pairs],
-            rows[inside],
-            saved[pairs],
-        )
-
-    # Later pairs are larger, so there are more pieces than threads.
-    cuts = np.linspace(0, len(first), min(4 * threads(), len(first)) + 1).astype(np.int64).tolist()
-    for _ in workers().map(some, cuts[:-1], cuts[1:]):
-        pass
-    return rows, saved
-
-
-def _plain(job: Job, division: Division, first: Ints, second: Ints, start: Ints) -> tuple[Ints, Ints]:
-    """The same, many pairs at once."""
+def _exchanged(job: Job, division: Division, first: Ints, second: Ints, start: Ints) -> tuple[Ints, Ints]:
+    """The rows of all pairs, those of each one's first group first, and what is saved (rounded); many pairs at once."""
     rows, saved = [], []
     for some in batches(division.sizes[first] + division.sizes[second], _ELEMENTS):
         pairs = GroupPairs.of(division, first[some], second[some])

@@ -17,7 +17,7 @@ class Growth:
     """One growing group in each block, and what each row of the block would lose together with it.
 
     A row that is added changes that only on columns where it lies outside of the box. What changes there is computed
-    once for each leaf, where these are few, and looked up for the rows. Compiled, it is `compiled.growing`.
+    once for each leaf, where these are few, and looked up for the rows.
     """
 
     def __init__(self, losses: Losses, rows: Ints, there: Bools) -> None:

@@ -12,13 +12,12 @@ over go the same way together, then join groups that can take them. O(rows of a 
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.compiled.inputs import Quotas, plain
 from reissue.counting.cells import Counts
-from reissue.counting.resources import workers
 from reissue.methods.extents import extent_of
 from reissue.methods.joining import joined
 from reissue.methods.local_search.divisions import Losses
@@ -37,6 +36,21 @@ _STRICTER = 0.7
 """Blocks keep to this part of the limit."""
 _LARGEST = 200
 """Groups of more rows are not grown: a limit so strict leaves little to choose."""
+
+
+class Quotas(NamedTuple):
+    """How groups are made up. A row counts as many as the table has rows, so that shares of rows are whole numbers."""
+
+    size: int
+    row: int
+    wanted: Ints
+    """Value to how much of it a group has without excess."""
+    limit: int
+    """The excess that a group may have."""
+    least: Ints
+    """The excess that single further rows would bring, smallest first: `value` is theirs, of which each is `number`."""
+    value: Ints
+    number: Ints
 
 
 def _quotas(totals: Ints, limit: float, size: int) -> Quotas:
@@ -110,30 +124,14 @@ def _grow(job: Job, losses: Losses, quotas: Quotas, rows: Ints, block: Ints, gro
     """Groups of some rows, in their blocks; rows that none was found for stay as they are."""
     order, sizes = np.argsort(block, kind="stable"), np.bincount(block)
     rows, sizes = rows[order], sizes[sizes > 0]
-    turn = (_compiled if losses.compiled(job.table.rows) else _plain)(job, losses, quotas, rows, sizes)
+    turn = _turns(job, losses, quotas, rows, sizes)
     new = turn >= 0
     number = np.repeat(np.arange(len(sizes)) * len(rows), sizes) + turn
     group[rows[new]] = np.unique(number[new], return_inverse=True)[1] + int(group.max()) + 1
 
 
-def _compiled(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
-    """Rows, block by block, to their group's number in the block, -1 for rows that are left over: by compiled loops."""
-    from reissue.compiled.growing import grown
-
-    turn, ends, tables = np.full(len(rows), -1, np.int64), np.cumsum(sizes), plain(losses.tables)
-
-    def one(block: int) -> None:
-        inside = slice(int(ends[block] - sizes[block]), int(ends[block]))
-        some = rows[inside]
-        grown(tables, losses.codes[:, some], job.table.sensitive[some], plain(quotas), turn[inside])
-
-    for _ in workers().map(one, range(len(sizes))):
-        pass
-    return turn
-
-
-def _plain(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
-    """The same, many blocks at once."""
+def _turns(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
+    """Rows, block by block, to their group's number in the block; -1 for rows that are left over."""
     turn = np.full(len(rows), -1, np.int64)
     for some, own in _batches(sizes):
         there = np.arange(int(own.max())) < own[:, np.newaxis]

@@ -19,7 +19,7 @@ from reissue.counting.resources import workers
 from reissue.counting.segments import ranges
 from reissue.data.table import Table
 from reissue.errors import RequirementError
-from reissue.methods.partition.tried import ALL, CompiledGroups, TriedGroups, bounds_of
+from reissue.methods.partition.tried import ALL, TriedGroups, bounds_of
 from reissue.methods.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -92,10 +92,6 @@ class Frontier:
         first = np.arange(0, width * len(self.rows), width) if rows is None else rows * width
         codes = self.codes.reshape(-1).take(first + np.repeat(place, sizes))
         return TriedGroups.of(codes, sizes, ALL if rows is None else rows)
-
-    def compiled(self, place: Ints, groups: Ints) -> CompiledGroups:
-        """The same for compiled loops."""
-        return CompiledGroups.of(self.codes, self.starts[groups], self.sizes[groups], place)
 
     def counts(self, labels: Codes | Ints, total: int, rows: Ints | slice = ALL) -> Counts:
         """Statistics of the rows by label, for a requirement to judge."""

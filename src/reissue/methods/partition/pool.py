@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.compiled.wanted import wanted
 from reissue.counting.keys import stable_order
 from reissue.counting.segments import different
 from reissue.methods.extents import Extent, extent_of
@@ -34,7 +33,7 @@ from reissue.methods.local_search.search import EFFORT, improved
 from reissue.methods.partition.across import split_across
 from reissue.methods.partition.by_regions import REGION, in_regions
 from reissue.methods.partition.frontier import Frontier, Layout, work_off
-from reissue.methods.partition.tried import LocatedRows, Ranks, RowsByChild
+from reissue.methods.partition.tried import LocatedRows, Ranks
 from reissue.methods.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
@@ -90,8 +89,7 @@ def _grouped(job: Job, taxonomies: SideBySide) -> Draft:
 
 
 def _top_down(job: Job, taxonomies: SideBySide) -> Draft:
-    compiled = wanted(job.table.rows)
-    return work_off(job, lambda part: _Round(part, taxonomies, job.requirement, compiled=compiled).advance())
+    return work_off(job, lambda part: _Round(part, taxonomies, job.requirement).advance())
 
 
 def _extent(job: Job, groups: Codes) -> Extent:
@@ -115,7 +113,7 @@ class _Split:
     """The groups' numbers in the frontier."""
     place: Ints
     """Group to its attribute."""
-    rows: RowsByChild
+    rows: LocatedRows
     most: Floats
     """Group to what each of its rows could save there, at most."""
     parent: Ints
@@ -128,9 +126,9 @@ class _Split:
     """Child to what each of its rows could save there after that, at most."""
 
 
-def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide, *, compiled: bool) -> _Split:
+def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
     """Each group into the children of its lowest common node; one that is all alike there has a single child."""
-    tried = frontier.compiled(place, groups) if compiled else frontier.chosen(place, groups)
+    tried = frontier.chosen(place, groups)
     lo, hi = tried.lo, tried.hi
     level = trees.lowest(place, lo, hi)
     here, below = trees.level(place, level), trees.level(place, np.maximum(level - 1, 0))
@@ -145,7 +143,7 @@ def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: Side
     return _Split(groups, place, rows, trees.node_saves[top], parent, size, saved, trees.node_saves[node])
 
 
-def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide, **_: bool) -> _Split:
+def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
     """Each group into the rows below its median and the others.
 
     A median at the smallest code would leave nothing below, so the cut moves to the next code. A group of missing and
@@ -298,8 +296,8 @@ class _Round:
     An attribute is tried on a group only where it could save most, as far as is known from larger groups before.
     """
 
-    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement, *, compiled: bool) -> None:
-        self.frontier, self.trees, self.requirement, self.compiled = frontier, taxonomies, requirement, compiled
+    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> None:
+        self.frontier, self.trees, self.requirement = frontier, taxonomies, requirement
         self.most = np.minimum(frontier.most, taxonomies.saves[:, np.newaxis])
         # What may be saved at most, until it is known: a hair more, since sums of the same numbers differ by rounding.
         self.gains = self.most * frontier.sizes * _ABOVE
@@ -337,7 +335,7 @@ class _Round:
         for kind, split in ((~numbers, _split_categories), (numbers, _split_numbers)):
             if kind.any():
                 some, at = groups[kind], place[kind]
-                children = split(self.frontier, some, at, self.trees, compiled=self.compiled)
+                children = split(self.frontier, some, at, self.trees)
                 plan = _Plan.of(children, self.frontier, self.requirement)
                 self.gains[at, some], self.most[at, some] = plan.gain, plan.split.most
                 self.tried[at, some] = len(self.plans)
@@ -373,12 +371,8 @@ class _Round:
 
     def _order(self, split: Bools, used: Ints, sizes: Ints) -> Ints:
         """Rows of the groups that are split, by the place of their label among those that are used."""
-        number = np.empty(len(sizes), np.int64 if self.compiled else np.min_scalar_type(len(used)))
+        number = np.empty(len(sizes), np.min_scalar_type(len(used)))
         number[used] = np.arange(len(used))
-        if self.compiled:
-            from reissue.compiled.splitting import order
-
-            return order(self.labels, self.frontier.sizes, split, number, sizes[used])
         if split.all():
             return stable_order(number.take(self.labels), len(used))
         inside = np.flatnonzero(np.repeat(split, self.frontier.sizes))

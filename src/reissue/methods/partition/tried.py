@@ -1,7 +1,4 @@
-"""Groups of a frontier tried on one attribute each: their bounds, their order, and the children that they fall into.
-
-Children are found in NumPy (`TriedGroups`) or by compiled loops (`CompiledGroups`), which give the same.
-"""
+"""Groups of a frontier tried on one attribute each: their bounds, their order, and the children that they fall into."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Codes, Ints, NarrowCodes
-from reissue.compiled.inputs import SplitRows, plain
 from reissue.counting.segments import ranges
 
-__all__ = ["ALL", "CompiledGroups", "LocatedRows", "Ranks", "RowsByChild", "TriedGroups", "bounds_of", "compact"]
+__all__ = ["ALL", "LocatedRows", "Ranks", "TriedGroups", "bounds_of", "compact"]
 
 ALL = slice(None)
 _ROWS_A_LEAF = 2
@@ -91,76 +87,6 @@ class LocatedRows:
         return ALL if groups is None else ranges(self.tried.starts[groups], self.tried.sizes[groups])
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledGroups:
-    """Groups of a frontier tried on one attribute each, as compiled loops go through them: no row is moved or noted."""
-
-    codes: NarrowCodes
-    """Of all rows of the frontier x attributes."""
-    starts: Ints
-    sizes: Ints
-    place: Ints
-    lo: Codes
-    hi: Codes
-
-    @classmethod
-    def of(cls, codes: NarrowCodes, starts: Ints, sizes: Ints, place: Ints) -> "CompiledGroups":
-        """Groups by where they start."""
-        from reissue.compiled.splitting import bounds
-
-        return cls(codes, starts, sizes, place, *bounds(codes, starts, sizes, place))
-
-    def by_child(self, level: Ints, first: Ints, bound: int, nodes: Codes) -> "tuple[Ints, Ints, RowsByChild]":
-        """As `TriedGroups` does it."""
-        from reissue.compiled.splitting import counts
-
-        if _sparse(bound, int(self.sizes.sum())):
-            rows = ranges(self.starts, self.sizes)
-            codes = self.codes[rows, np.repeat(self.place, self.sizes)]
-            return TriedGroups.of(codes, self.sizes, rows).by_child(level, first, bound, nodes)
-        split = SplitRows(self.codes, self.starts, self.sizes, self.place, level, first, nodes)
-        table = counts(plain(split), bound)
-        distinct = np.flatnonzero(table)
-        return distinct, table[distinct], CompiledRows(split, bound, distinct)
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledRows:
-    """As `LocatedRows`: children are looked up anew each time."""
-
-    split: SplitRows
-    bound: int
-    distinct: Ints
-
-    def children(self, groups: Ints | None = None) -> Ints:
-        """The child of each row, group by group."""
-        from reissue.compiled.splitting import look_up
-
-        return look_up(plain(self._some(groups)), self._table(np.arange(len(self.distinct))))
-
-    def places(self, groups: Ints | None = None) -> Ints:
-        """Where each row stands in the frontier."""
-        some = self._some(groups)
-        return ranges(some.starts, some.sizes)
-
-    def put(self, label: Ints, labels: Ints, groups: Ints | None = None) -> None:
-        """The label of its child becomes the label of each row."""
-        from reissue.compiled.splitting import put
-
-        put(plain(self._some(groups)), self._table(label), labels)
-
-    def _some(self, groups: Ints | None) -> SplitRows:
-        return self.split if groups is None else self.split.some(groups)
-
-    def _table(self, of_child: Ints) -> Ints:
-        table = np.zeros(self.bound, np.int64)
-        table[self.distinct] = of_child
-        return table
-
-
-RowsByChild = LocatedRows | CompiledRows
-
-
 def bounds_of(codes: NarrowCodes, starts: Ints) -> tuple[Codes, Codes]:
     """The smallest and the largest code of each group."""
     lo, hi = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
@@ -207,7 +133,7 @@ def compact(keys: Ints, bound: int, number: Ints | None = None) -> tuple[Ints, I
 
     `number` is how many rows each of the keys stands for; without it one.
     """
-    if _sparse(bound, len(keys)):
+    if bound > 4 * len(keys) + 1024:  # a table of all keys would be too large
         distinct, place = np.unique(keys, return_inverse=True)
         return distinct, _counted(place, len(distinct), number), lambda some: place[some]
     table = _counted(keys, bound, number)
@@ -219,11 +145,6 @@ def compact(keys: Ints, bound: int, number: Ints | None = None) -> tuple[Ints, I
         return table.take(keys[some])
 
     return distinct, size, places
-
-
-def _sparse(bound: int, rows: int) -> bool:
-    """Whether a table of all keys below a bound would be too large for so many rows."""
-    return bound > 4 * rows + 1024
 
 
 def _counted(keys: Ints, bound: int, number: Ints | None) -> Ints:
