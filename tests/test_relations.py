@@ -11,7 +11,7 @@ from reissue.errors import InputError
 from reissue.policy import Policy
 from reissue.proposing.propose import Guess, propose
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
-from reissue.publishing.plan.beginning import begin_series
+from reissue.publishing.plan import begin_series
 from reissue.schema import Role
 
 

@@ -24,7 +24,7 @@ from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.errors import SchemaError, nearest
 from reissue.schema import Section
 
-__all__ = ["KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
+__all__ = ["CERTAIN", "KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
 
 LIMIT = 0.75
 """How surely a person may be linked to a value where nobody says otherwise."""
@@ -33,8 +33,8 @@ KEYS = ("limit", "gain", "sensitive_values", "harmless_values", "missing_is_sens
 TOGETHER = ", "
 """Between the names of columns that are judged together."""
 
-_CERTAIN = 1e-5
-"""A limit this near to 1 permits what is certain, but for rounding."""
+CERTAIN = 1e-5
+"""A limit this close to 1 permits certainty, up to rounding."""
 
 Values = Mapping[str, frozenset[str]]
 
@@ -157,7 +157,7 @@ class Protection:
     def vacuous(self) -> bool:
         """Whether it permits everything: no limit is below 1 and no gain is bounded, or no value is protected."""
         nothing = bool(self.columns) and all(self.sensitive.get(name) == frozenset() for name in self.columns)
-        unbounded = self.strictest > 1 - _CERTAIN and bool(np.isinf(self.gain))
+        unbounded = self.strictest > 1 - CERTAIN and bool(np.isinf(self.gain))
         return unbounded or (nothing and not self.missing)
 
     def absent(self, column: str, names: Sequence[str | None]) -> tuple[int, int]:

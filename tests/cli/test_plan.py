@@ -40,6 +40,14 @@ def test_a_plan_writes_policy_page_and_schema(
     assert Policy.of(Schema.load(schema)).limit == 0.75
     assert run([*asked, "--write"]) == BAD_INPUT
     assert schema.read_text() == written
+    assert run([*asked, "--write", "--force"]) == FINE
+    written, before = schema.read_text(), Schema.loads(written)
+    assert Schema.load(schema).updates == before.updates
+    assert [written.count(text) for text in ("[policy]", "# Proposed by", "# How values changed")] == [1, 1, 1]
+    assert written.startswith("# a remark")
+    assert run([*asked, "--limit", "1", "--write", "--force"]) == BAD_INPUT
+    assert "above 0 and below 1" in " ".join(capsys.readouterr().err.split())
+    assert schema.read_text() == written
 
 
 def test_where_nothing_suffices_what_came_nearest_is_written_with_a_warning(

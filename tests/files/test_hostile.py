@@ -259,7 +259,7 @@ def test_too_little_memory_for_the_work_itself_is_no_bug(
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("reissue.publishing.plan.beginning.begin_series", exhausted)
+    monkeypatch.setattr("reissue.publishing.plan.begin_series", exhausted)
     (tmp_path / "in.csv").write_text("a,b\n1,2\n")
     assert run(["init", str(tmp_path / "in.csv"), "--out", str(tmp_path / "schema.toml")]) == 2
     assert "not enough memory" in capsys.readouterr().err

@@ -10,9 +10,7 @@ import reissue as ri
 from reissue.cli._app import run
 from reissue.ledger import Ledger
 from reissue.policy import Policy
-from reissue.publishing.plan import plan
-from reissue.publishing.plan.beginning import begin_series
-from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.publishing.plan import begin_series, plan, policy_toml, with_policy
 from reissue.publishing.publish import publish_next
 from reissue.schema import Schema
 from tests.publishing.populations import POPULATIONS, SCHEMA

@@ -1,6 +1,7 @@
 """plan: settings tried on waves, the frontier, the recommendation, and the policy that it writes."""
 
 import json
+import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,26 @@ from reissue.attacks.findings import not_run
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.policy import Policy
-from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, RehearsedRelease, Setting, plan
-from reissue.publishing.plan.outcome import RehearsalEnd
+from reissue.publishing.plan import (
+    Dynamics,
+    Limits,
+    Outcome,
+    Plan,
+    Rehearsal,
+    RehearsalEnd,
+    RehearsedRelease,
+    Setting,
+    continued,
+    plan,
+    policy_toml,
+    read_waves,
+    rehearse,
+    sensible_settings,
+    try_setting,
+    with_policy,
+)
 from reissue.publishing.plan.planning import _Search
-from reissue.publishing.plan.policy_text import policy_toml, with_policy
-from reissue.publishing.plan.rehearsal import Rehearsal, rehearse, sentence, try_setting
-from reissue.publishing.plan.settings import sensible
-from reissue.publishing.plan.waves import continued, read_waves
+from reissue.publishing.plan.rehearsal import sentence
 from reissue.publishing.publish import publish_next
 from reissue.report.plan_page import plan_html
 from reissue.schema import Schema
@@ -108,6 +122,37 @@ def test_the_policy_it_writes_is_read_and_says_why(planned: Plan) -> None:
     assert Schema.loads(with_policy(schema.dumps(), text, force=True, updates=True)).policy == schema.policy
 
 
+def test_a_policy_that_is_written_again_replaces_its_comments_and_nobody_elses(planned: Plan) -> None:
+    text, remark = policy_toml(planned), "# our own remark\n"
+    assert text is not None
+    once = with_policy(remark + SCHEMA.dumps() + "\n# and another\n", text, force=False, updates=True)
+    assert with_policy(once, text, force=True, updates=True) == once
+    assert once.startswith(remark)
+    assert "# and another" in once
+    short = replace(planned, recommended=None)
+    warned = with_policy(once, policy_toml(short) or "", force=True, updates=True)
+    assert warned.count("# WARNING: this policy does not suffice") == warned.count("# Proposed by `reissue plan`") == 1
+    assert with_policy(warned, text, force=True, updates=True) == once
+    kept = with_policy(once, '[policy]\nrequire = "k=5"\n', force=True, updates=False)
+    assert "# Proposed by" not in kept
+    assert kept.count("# How values changed in these waves") == 1
+    assert Schema.loads(kept).updates == Schema.loads(once).updates
+
+
+@pytest.mark.parametrize("limit", [1.0, 1 - 1e-7, 0.0, -0.5, 2.0, float("nan")])
+def test_a_plan_needs_a_limit_that_somebody_can_exceed(limit: float) -> None:
+    with pytest.raises(InputError, match="above 0 and below 1"):
+        Limits(limit)
+
+
+def test_a_plan_needs_a_value_to_protect() -> None:
+    schema = replace(SCHEMA, policy={"sensitive_values": {"disease": []}})
+    with pytest.raises(InputError, match="no sensitive value to protect"):
+        plan(months(), schema, settings=POOLS[:1], further=0)
+    with pytest.raises(InputError, match="no sensitive value to protect"):
+        try_setting(months(), schema, POOLS[0])
+
+
 def test_what_a_rehearsal_shows_is_what_publish_gives(tmp_path: Path, planned: Plan) -> None:
     text = policy_toml(planned)
     assert text is not None
@@ -164,22 +209,22 @@ def test_with_one_wave_everything_is_marked_as_a_guess() -> None:
 
 
 def test_settings_fit_the_situation() -> None:
-    changing = {one.method for one in sensible(read_waves(months(), SCHEMA))}
+    changing = {one.method for one in sensible_settings(read_waves(months(), SCHEMA))}
     assert {"pool", "distinct"} <= changing
     assert not changing & {"invariance", "equivalence", "correspondence", "providers"}
-    staying = {one.method for one in sensible(read_waves(still(), SCHEMA))}
+    staying = {one.method for one in sensible_settings(read_waves(still(), SCHEMA))}
     assert {"pool", "invariance", "equivalence"} <= staying
     assert "distinct" not in staying
     first = still(150, 1)[0]
     more = first.with_columns(pl.col("patient") + 10_000)
-    growing = {one.method for one in sensible(read_waves([first, pl.concat([first, more])], SCHEMA))}
+    growing = {one.method for one in sensible_settings(read_waves([first, pl.concat([first, more])], SCHEMA))}
     assert "correspondence" in growing
-    with_hospitals = {one.method for one in sensible(read_waves(still(), synth.schema()))}
+    with_hospitals = {one.method for one in sensible_settings(read_waves(still(), synth.schema()))}
     assert "providers" in with_hospitals
 
 
 def test_cohorts_of_one_provider_each_are_tried_where_there_are_several() -> None:
-    alone, several = (sensible(read_waves(months(), schema)) for schema in (SCHEMA, synth.schema()))
+    alone, several = (sensible_settings(read_waves(months(), schema)) for schema in (SCHEMA, synth.schema()))
     assert not any(one.keeps_providers_apart for one in alone)
     assert [one.method for one in several if one.keeps_providers_apart] == ["cohorts"]
     assert len(alone) == len(several)
@@ -201,8 +246,10 @@ def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> Non
 def test_for_readers_who_learn_cohorts_by_themselves_are_tried_and_judged() -> None:
     """What withstands does so both ways, and the policy goes on to judge both ways."""
     limits = Limits(prior="learned", counterfeits=0.3)
-    assert any(one.options.get("by_itself") for one in sensible(read_waves(months(), SCHEMA), limits))
-    assert not any("by_itself" in one.options for one in sensible(read_waves(months(), SCHEMA), Limits(prior="common")))
+    assert any(one.options.get("by_itself") for one in sensible_settings(read_waves(months(), SCHEMA), limits))
+    assert not any(
+        "by_itself" in one.options for one in sensible_settings(read_waves(months(), SCHEMA), Limits(prior="common"))
+    )
     made = plan(months(150, 2), SCHEMA, settings=[POOLS[2]], limits=limits, further=1)
     written = policy_toml(made)
     assert written is not None
@@ -215,7 +262,7 @@ def test_for_readers_who_learn_cohorts_by_themselves_are_tried_and_judged() -> N
 def test_no_setting_asks_for_more_values_than_the_waves_have() -> None:
     """Where one value is most of a wave, no share can be asked for."""
     frames = [frame.with_columns(disease=pl.lit("flu")) for frame in months(80, 2)]
-    assert all("l=" not in one.require for one in sensible(read_waves(frames, SCHEMA)) if one.method == "pool")
+    assert all("l=" not in one.require for one in sensible_settings(read_waves(frames, SCHEMA)) if one.method == "pool")
 
 
 def test_where_one_value_is_frequent_a_share_below_the_limit_is_asked_for() -> None:
@@ -224,8 +271,8 @@ def test_where_one_value_is_frequent_a_share_below_the_limit_is_asked_for() -> N
         frame.with_columns(disease=pl.Series(rng.choice(["flu", "ulcer", "HIV"], frame.height, p=[0.45, 0.35, 0.2])))
         for frame in months(100, 2)
     ]
-    assert "k=10 & confidence=0.6" in {one.require for one in sensible(read_waves(frames, SCHEMA))}
-    others = sensible(read_waves(months(), SCHEMA), Limits(prior="common"))
+    assert "k=10 & confidence=0.6" in {one.require for one in sensible_settings(read_waves(frames, SCHEMA))}
+    others = sensible_settings(read_waves(months(), SCHEMA), Limits(prior="common"))
     assert not any("confidence" in one.require for one in others)
 
 
@@ -326,7 +373,7 @@ def test_a_plan_is_read_again_and_judged_by_another_limit(planned: Plan) -> None
     low = again.at(min(risks) * 0.99)
     assert not [one for one in low.outcomes if one.verdict == "withstood"]
     assert low.recommended is None
-    for limit in (*risks, 1.0):
+    for limit in (*risks, 0.999):
         found = again.at(limit)
         for before, one in zip(again.outcomes, found.outcomes, strict=True):
             if one.verdict == "withstood":
@@ -347,3 +394,17 @@ def test_a_setting_of_ones_own_is_what_a_plan_would_find(planned: Plan) -> None:
     assert planned.with_more([tried.outcome]).recommended == planned.recommended
     with pytest.raises(InputError, match="a method and what it must meet"):
         Setting.parse("pool")
+
+
+def test_a_policy_is_replaced_wherever_it_stands() -> None:
+    """Above other sections, with tables of its own, after remarks, and with arrays over several lines."""
+    policy = '[policy]\n# why\nrequire = "k=5"\ncollude = [\n  ["a", "b"],\n]\n[policy.options]\ne = 3\n'
+    columns = '[columns]\nid = "identifier"\n'
+    for text in (columns + policy, policy + "\n# of the columns\n" + columns, columns + policy.replace("\n  [", " [")):
+        found = with_policy(text, '[policy]\nrequire = "k=9"\n', force=True, updates=False)
+        assert tomllib.loads(found) == tomllib.loads(columns) | {"policy": {"require": "k=9"}}
+        assert found.count("[policy") == 1
+    above = policy.replace('collude = [\n  ["a", "b"],\n]\n', "") + "\n# of the columns\n" + columns
+    found = with_policy(above, '[policy]\nrequire = "k=9"\n', force=True, updates=False)
+    assert "# of the columns\n[columns]" in found
+    assert "# why" not in found

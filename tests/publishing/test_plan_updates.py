@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.cli._app import FINE, NOT_MET, UNTESTED, run
-from reissue.publishing.plan import Limits, Outcome, Plan, Setting, plan
-from reissue.publishing.plan.outcome import RehearsalEnd
-from reissue.publishing.plan.policy_text import policy_toml, with_policy
-from reissue.publishing.plan.waves import read_waves
+from reissue.counting.texts import joined_texts
+from reissue.publishing.plan import (
+    Limits,
+    Outcome,
+    Plan,
+    RehearsalEnd,
+    Setting,
+    plan,
+    policy_toml,
+    read_waves,
+    with_policy,
+)
 from reissue.report.plan_page import plan_html
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from tests.effort import examples
 
 SCHEMA = Schema.loads('[columns]\nid = "identifier"\nage = "quasi"\nvalue = "sensitive"\n')
+PLAIN = st.text(st.characters(exclude_characters="\0\1", codec="utf-8"), max_size=3)
+"""Texts without the two characters that join values of several columns."""
 VALUES = st.one_of(st.sampled_from(["flu", "ulcer", "a.b", 'q"', ""]), st.text(max_size=3), st.none())
 
 
@@ -69,6 +80,55 @@ def test_every_model_that_is_learned_is_read_again(told: list[dict[int, str | No
     again = again.checked().aligned(model.names)
     assert again.stays
     assert np.allclose(again.chance if again.chance.size else np.eye(len(again.names)), model.chance)
+
+
+TWO = Schema.loads('[columns]\nid = "identifier"\nage = "quasi"\nvalue = "sensitive"\n"my job" = "sensitive"\n')
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.integers(0, 9), st.tuples(PLAIN, PLAIN | st.none()), min_size=1, max_size=9),
+        min_size=2,
+        max_size=3,
+    )
+)
+@examples(150)
+def test_every_sensitive_column_that_changes_has_a_model(told: list[dict[int, tuple[str | None, str | None]]]) -> None:
+    frames = [
+        pl.DataFrame(
+            {
+                "id": list(one),
+                "age": [20 + person % 60 for person in one],
+                "value": [pair[0] for pair in one.values()],
+                "my job": [pair[1] for pair in one.values()],
+            },
+            schema={"id": pl.Int64, "age": pl.Int64, "value": pl.String, "my job": pl.String},
+        )
+        for one in told
+    ]
+    waves = read_waves(frames, TWO, newcomers=True)
+    if not waves.changing:
+        assert not waves.with_updates().schema.updates
+        return
+    section = waves.updates
+    best = Outcome(Setting("pool", "k=2"), (), RehearsalEnd.WITHSTOOD)
+    text = policy_toml(Plan(Limits(), (), 2, (best,), best, 0, updates=section)) or ""
+    schema = Schema.loads(with_policy(TWO.dumps(), text, force=False, updates=True))
+    assert schema.updates_by_column == section
+    for place, column in enumerate(TWO.sensitive):
+        seen = {
+            (one[person][place], other[person][place])
+            for one, other in pairwise(told)
+            for person in one.keys() & other.keys()
+        }
+        names = sorted({name for pair in seen for name in pair}, key=str)
+        model = read_updates(schema.of_sensitive(column), names)
+        assert model.fixed == all(before == after for before, after in seen)
+        assert all(model.can[names.index(before), names.index(after)] for before, after in seen)
+    joined = joined_texts(waves.known_values, TWO.sensitive).to_list()
+    model = read_updates(schema, joined)
+    for before, after in np.argwhere(waves.steps > 0):
+        assert model.can[before, after], "what was seen of all columns together is possible"
 
 
 def test_shares_stay_below_one_however_they_are_rounded() -> None:

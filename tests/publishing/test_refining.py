@@ -8,11 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import synth
-from reissue.publishing.plan import Limits, Setting, plan
-from reissue.publishing.plan.outcome import RehearsalEnd
+from reissue.publishing.plan import Limits, RehearsalEnd, Setting, plan, read_waves, sensible_settings
 from reissue.publishing.plan.planning import kinds_of_groups, smallest
-from reissue.publishing.plan.settings import sensible
-from reissue.publishing.plan.waves import read_waves
 from tests.effort import examples
 
 SCHEMA = synth.schema().with_roles({"hospital": "drop"})
@@ -61,7 +58,7 @@ def test_kinds_of_groups_hold_as_many_values_as_waves_have() -> None:
 
 def test_the_first_settings_double() -> None:
     waves = read_waves(list(synth.Population(seed=1, people=150).months(2)), SCHEMA)
-    sizes = [one.size for one in sensible(waves) if one.method == "pool"]
+    sizes = [one.size for one in sensible_settings(waves) if one.method == "pool"]
     assert sizes[1:] == [5, 10, 20, 40]
     assert len(set(sizes)) == 4
 
@@ -73,7 +70,7 @@ def test_what_lies_between_is_tried_where_it_may_cost_less() -> None:
     made = plan(waves, SCHEMA, limits=Limits(suppress=0.05), further=1, budget=60)
     best = made.recommended
     assert best is not None
-    listed = {one.name for one in sensible(read_waves(waves, SCHEMA))}
+    listed = {one.name for one in sensible_settings(read_waves(waves, SCHEMA))}
     between = [one for one in made.outcomes if one.setting.name not in listed]
     assert between
     assert all(one.setting.method == "pool" for one in between)

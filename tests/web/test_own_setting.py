@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reissue.publishing.plan import Setting
-from reissue.publishing.plan.rehearsal import try_setting
+from reissue.publishing.plan import Setting, try_setting
 from reissue.utility import compare
 from tests.web.client import Answer, Client
 from tests.web.test_table import WAVES, looked

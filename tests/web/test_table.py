@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from reissue.ledger import Ledger
-from reissue.publishing.plan import Limits, Outcome, Plan, Setting
-from reissue.publishing.plan.outcome import RehearsalEnd
+from reissue.publishing.plan import Limits, Outcome, Plan, RehearsalEnd, Setting
 from reissue.schema import Role, Schema
 from reissue.web.pages import fragment
 from reissue.web.work.planning import plan_series, settle

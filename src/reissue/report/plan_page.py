@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reissue._version import __version__
-from reissue.publishing.plan import Outcome, Plan
-from reissue.publishing.plan.policy_text import policy_toml
+from reissue.publishing.plan import Outcome, Plan, policy_toml
 from reissue.report.charts import Axis, fit
 from reissue.report.page import template
 

@@ -17,12 +17,13 @@ import polars as pl
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InputError, SchemaError
 
-__all__ = ["ROUND", "Name", "UpdateModel", "mark_of", "refuse_large"]
+__all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "mark_of", "refuse_large"]
 
 Name = str | None
 ROUND = 1e-6
 """How far sums of probabilities may be off."""
-_LARGEST = 5_000
+MOST_VALUES = 5_000
+"""Limit of a dense matrix of all pairs: 200 MB of floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +239,9 @@ class UpdateModel:
 
 
 def refuse_large(size: int) -> None:
-    """Raise InputError if a model of this many values would not fit."""
-    if size > _LARGEST:
-        raise InputError(f"An update model may have {_LARGEST:,} sensitive values at most; group them first.")
+    """Raise InputError if a model of this many values would not fit into memory."""
+    if size > MOST_VALUES:
+        raise InputError(f"An update model may have {MOST_VALUES:,} sensitive values at most; group them first.")
 
 
 def mark_of(model: UpdateModel) -> str:

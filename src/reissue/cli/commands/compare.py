@@ -9,7 +9,7 @@ from reissue.cli._app import app
 from reissue.cli._options import TABLES, JsonOption, ReadOption, SchemaOption, dialect_of, say_reading, source_of
 
 if TYPE_CHECKING:
-    from reissue.publishing.plan.one_table import Settings
+    from reissue.publishing.plan import Settings
 
 _BAR = 24
 """Characters of the longest bar."""
@@ -29,7 +29,7 @@ def compare(
 ) -> None:
     """Show what one release of a table would lose, with k from 2 to 50 and several methods; nothing is written."""
     from reissue.cli.commands.plan import seconds_of
-    from reissue.publishing.plan.one_table import compare_settings
+    from reissue.publishing.plan import compare_settings
     from reissue.schema import Schema
 
     plan, dialect = Schema.load(schema), dialect_of(reading)

@@ -14,7 +14,7 @@ from reissue.cli._options import TABLES, ForceOption, JsonOption, ReadOption, di
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
-    from reissue.publishing.plan.beginning import Beginning
+    from reissue.publishing.plan import Beginning
 
 _AGAIN = "Will you publish such a table again and again? Then four short questions follow."
 _ANSWERED = "The policy at its end follows from your answers; `reissue publish` goes by it."
@@ -64,7 +64,7 @@ def init(
     from reissue.files.places import refuse_absent
     from reissue.files.tables import write_text
     from reissue.proposing.policy_questions import policy_for
-    from reissue.publishing.plan.beginning import begin_series
+    from reissue.publishing.plan import begin_series
 
     if answer and len(data) > 1:
         raise InputError("--answer is for one table. Several waves show who comes and goes, and what changes.")

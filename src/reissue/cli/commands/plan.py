@@ -25,8 +25,7 @@ from reissue.errors import InputError
 from reissue.words import number
 
 if TYPE_CHECKING:
-    from reissue.publishing.plan import Dynamics, Outcome, Plan
-    from reissue.publishing.plan.planning import Progress
+    from reissue.publishing.plan import Dynamics, Outcome, Plan, Progress
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}
@@ -43,7 +42,9 @@ def plan(
         ),
     ],
     schema: SchemaOption,
-    limit: Annotated[float, typer.Option(min=0.0, max=1.0, help="How surely anybody may be linked to a value.")] = 0.75,
+    limit: Annotated[
+        float, typer.Option(help="How surely anybody may be linked to a value: a probability above 0 and below 1.")
+    ] = 0.75,
     leave_out: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="The share of the rows that may be left out.")
     ] = 0.02,
@@ -96,12 +97,12 @@ def plan(
 ) -> None:
     """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.publishing.plan import Limits, Setting
+    from reissue.publishing.plan import Limits, Setting, policy_toml, with_policy
     from reissue.publishing.plan import plan as planned
-    from reissue.publishing.plan.policy_text import policy_toml, with_policy
     from reissue.schema import Schema
 
     read, seconds = Schema.load(schema), seconds_of(budget)
+    limits = Limits(limit, counterfeits, leave_out, knowledge, prior)
     files = {"--policy": policy, "--report": report}
     outputs = tuple(Output(option, path) for option, path in files.items() if path is not None)
     Outputs(outputs, (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
@@ -112,7 +113,7 @@ def plan(
         made = planned(
             waves,
             read,
-            limits=Limits(limit, counterfeits, leave_out, knowledge, prior),
+            limits=limits,
             dynamics=_dynamics(come, go, change),
             settings=[Setting.parse(text) for text in setting] if setting else None,
             budget=seconds,
@@ -134,7 +135,7 @@ def plan(
 def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path | None, *, force: bool) -> list[Path]:
     """The policy to a file of its own, or into the schema's, and the page; the files that were written."""
     from reissue.files.tables import write_text
-    from reissue.publishing.plan.policy_text import policy_toml, with_policy
+    from reissue.publishing.plan import policy_toml, with_policy
     from reissue.report.plan_page import plan_html
 
     text, written = policy_toml(made), []

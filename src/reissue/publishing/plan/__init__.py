@@ -1,8 +1,38 @@
-"""Plan: every sensible way to publish a series tried on its own waves, and the cheapest that stays below the limit."""
+"""Plan: try ways to publish a series on its own waves, and recommend the cheapest that stays below the limit."""
 
-from reissue.publishing.plan.outcome import Outcome, Plan, RehearsedRelease
-from reissue.publishing.plan.planning import plan
-from reissue.publishing.plan.settings import Limits, Setting
-from reissue.publishing.plan.waves import Dynamics
+from reissue.publishing.plan.beginning import Beginning, begin_series, propose_series
+from reissue.publishing.plan.one_table import Settings, compare_settings
+from reissue.publishing.plan.outcome import KnownGroups, Outcome, Plan, RehearsalEnd, RehearsedRelease
+from reissue.publishing.plan.planning import Progress, plan
+from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.publishing.plan.rehearsal import Rehearsal, TriedSetting, rehearse, try_setting
+from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
+from reissue.publishing.plan.waves import Dynamics, Waves, continued, read_waves
 
-__all__ = ["Dynamics", "Limits", "Outcome", "Plan", "RehearsedRelease", "Setting", "plan"]
+__all__ = [
+    "Beginning",
+    "Dynamics",
+    "KnownGroups",
+    "Limits",
+    "Outcome",
+    "Plan",
+    "Progress",
+    "Rehearsal",
+    "RehearsalEnd",
+    "RehearsedRelease",
+    "Setting",
+    "Settings",
+    "TriedSetting",
+    "Waves",
+    "begin_series",
+    "compare_settings",
+    "continued",
+    "plan",
+    "policy_toml",
+    "propose_series",
+    "read_waves",
+    "rehearse",
+    "sensible_settings",
+    "try_setting",
+    "with_policy",
+]

@@ -30,7 +30,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, learnt_from, rehearse, with_known_groups
-from reissue.publishing.plan.settings import Limits, Setting, sensible
+from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.schema import Schema
 
@@ -57,7 +57,7 @@ def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]
             continue
         most = int(1 / waves.largest_share + 1e-9) if found[1] == "simple-l" else waves.values
         for values in range(2, most + 1):
-            yield setting.moved(max(_SMALLEST, values), values)
+            yield setting.with_numbers(max(_SMALLEST, values), values)
 
 
 def _sized(setting: Setting) -> bool:
@@ -371,7 +371,7 @@ def plan(
     if budget is not None and not (isinstance(budget, int | float) and budget > 0):
         raise InputError("The budget must be a number of seconds above 0.")
     schema = Schema.read(schema)
-    limits = (limits or Limits()).protecting(schema.policy)
+    limits = (limits or Limits()).for_schema(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     rng, guess = np.random.default_rng(seed), len(given.tables) == 1
     if guess:
@@ -383,7 +383,7 @@ def plan(
     room = (0 if guess else len(known.tables)) if further is None else further
     times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
-    stopped = search.run(sensible(known, limits) if settings is None else settings)
+    stopped = search.run(sensible_settings(known, limits) if settings is None else settings)
     search.know_groups()
     return Plan(
         limits,

@@ -342,7 +342,7 @@ def try_setting(
 ) -> TriedSetting:
     """Publish the waves by one setting as a plan would, mended where few are exposed; nothing is recorded."""
     schema = Schema.read(schema)
-    limits = (limits or Limits()).protecting(schema.policy)
+    limits = (limits or Limits()).for_schema(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     if len(given.tables) == 1:
         given = continued(given, SIMULATED, np.random.default_rng(seed), Dynamics())

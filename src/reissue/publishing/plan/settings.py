@@ -1,4 +1,4 @@
-"""Which methods and settings are worth a try on a series, by what its waves show."""
+"""Settings that are worth trying on a series, given what its waves show; and the limits that they are judged by."""
 
 import re
 from collections.abc import Mapping
@@ -9,56 +9,78 @@ from typing import Any
 from reissue.errors import InputError
 from reissue.methods import find, registered
 from reissue.people.knowledge import PRIORS
+from reissue.protection import CERTAIN, Protection
 from reissue.protection import KEYS as PROTECTION
 from reissue.publishing.plan.waves import Waves
 from reissue.requirements import parse
-from reissue.schema import Options, Section
+from reissue.schema import Options, Schema, Section
 
-__all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
+__all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible_settings"]
 
 _MARGIN = 0.95
+"""The limit of a rehearsal, as a share of the plan's: other random numbers expose some people a little more."""
 _SIZE = re.compile(r"\bk=(\d+)")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be risked and spent."""
+    """What a plan may risk and spend."""
 
     limit: float = 0.75
-    """How surely anybody may be linked to a value, all releases solved for everyone at once."""
+    """The largest posterior probability of any person's value, given all releases; above 0 and below 1."""
     counterfeits: float = 0.1
-    """The most counterfeits, as a share of the records published."""
+    """Maximum share of counterfeit records, relative to the records published."""
     suppress: float = 0.02
-    """The share of the rows that may be left out."""
+    """Maximum share of suppressed records."""
     knowledge: str = "form"
-    """What readers are taken to know: what the form of a release shows, or everyone's "groups"."""
+    """What the adversary knows: what the form of a release shows, or everyone's "groups"."""
     prior: str = PRIORS[1]
-    """What readers expect of people, as a policy says it."""
+    """The adversary's prior, as in a policy."""
     protect: Section = field(default_factory=dict)
-    """What else the policy says of sensitive values: limits of single ones, and which need no protection."""
+    """What else the policy says about sensitive values: limits of single values, and values that need no protection."""
 
-    def protecting(self, policy: Section) -> "Limits":
-        """With what a policy says of sensitive values, its default limit aside."""
-        kept = {key: policy[key] for key in PROTECTION if key in policy}
+    def __post_init__(self) -> None:
+        if not 0 < self.limit <= 1 - CERTAIN:
+            raise InputError(
+                "The limit of a plan must be a probability above 0 and below 1, for example 0.75. With a limit of 1 "
+                "nobody could count as exposed, so no release could be judged."
+            )
+
+    def for_schema(self, schema: Schema) -> "Limits":
+        """Add what the schema's policy says about sensitive values, except for its default limit.
+
+        Raises
+        ------
+        InputError
+            If the policy leaves no value to protect: no release could be judged by it.
+
+        """
+        kept = {key: schema.policy[key] for key in PROTECTION if key in schema.policy}
         if not isinstance(kept.get("limit"), Mapping):
             kept.pop("limit", None)
-        return replace(self, protect=kept) if kept else self
+        made = replace(self, protect=kept) if kept else self
+        if Protection.of(made.policy, schema.sensitive).vacuous:
+            raise InputError(
+                "The policy leaves no sensitive value to protect, so no release could be judged. Name at least one in "
+                "`sensitive_values`, or set `missing_is_sensitive`."
+            )
+        return made
 
     @property
     def policy(self) -> dict[str, Any]:
-        """As a `[policy]` section says it."""
+        """The keys of a `[policy]` section that state these limits."""
         limit = {**self.protect["limit"], "default": self.limit} if "limit" in self.protect else self.limit
         return {**self.protect, "limit": limit, "suppress": self.suppress, "counterfeits": self.counterfeits}
 
     @property
     def rehearsed(self) -> float:
-        """A limit a little lower: what just stays below it in rehearsal would not leave room for other chances."""
-        return self.limit * _MARGIN if self.limit < 1 else 1.0
+        """The slightly lower limit of a rehearsal, so that a release made with other random numbers stays below it."""
+        return self.limit * _MARGIN
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to publish: a method, what it must meet, and its options."""
+    """One way to publish: a method, the requirement of every release, and the method's options."""
 
     method: str
     require: str
@@ -66,13 +88,13 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """In a few words."""
+        """A short description, such as `pool k=5 & l=3`."""
         more = [f"{name} {value}" for name, value in self.options.items()]
         return ", ".join([f"{self.method} {self.require}", *more])
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
-        """`pool k=5 & l=3`: a method, and what it must meet."""
+        """Read a method and its requirement, such as `pool k=5 & l=3`."""
         method, _, require = text.strip().partition(" ")
         if not require.strip():
             raise InputError("A setting is a method and what it must meet, for example: pool k=5 & l=3.")
@@ -80,21 +102,21 @@ class Setting:
 
     @property
     def size(self) -> int:
-        """Rows of a group, at least; 0 where that is not asked for."""
+        """The minimum number of rows per group; 0 if the requirement does not state one."""
         found = _SIZE.search(self.require)
         return int(found[1]) if found else 0
 
     def sized(self, k: int) -> "Setting":
-        """The same with groups of so many rows."""
+        """The same setting with groups of at least k rows."""
         return replace(self, require=str(parse(_SIZE.sub(f"k={k}", self.require))))
 
-    def moved(self, k: int, values: int) -> "Setting":
-        """The same method with other numbers: rows of a group, and how many values it holds, however that is asked."""
+    def with_numbers(self, k: int, values: int) -> "Setting":
+        """The same method with at least k rows and this many values per group, in whichever form that is required."""
         require = re.sub(r"\b(simple-l|m-unique|l)=\d+", rf"\g<1>={values}", self.require)
         return replace(self, require=require).sized(k)
 
     def policy(self, limits: Limits) -> dict[str, Any]:
-        """As the `[policy]` section of a schema."""
+        """The `[policy]` section that publishes by this setting."""
         section: dict[str, Any] = {"require": self.require, "method": self.method}
         if self.options:
             section["options"] = dict(self.options)
@@ -104,37 +126,37 @@ class Setting:
 
     @property
     def keeps_providers_apart(self) -> bool:
-        """Whether no provider sees more of the others' people than any reader does."""
+        """Whether no provider learns more about the others' people than any recipient does."""
         return self.method == "providers" or bool(self.options.get("apart"))
 
 
-_OWN = 0.9
-"""Of the counterfeits that a rehearsal may spend: what a method that watches them itself is given."""
-_CHANCE = 1.5
-"""Standard deviations: of few people chance makes more counterfeits in one release than in another."""
+_OWN_SHARE = 0.9
+"""Share of a rehearsal's counterfeits that goes to a method with a `counterfeits` option of its own."""
+_DEVIATIONS = 1.5
+"""Standard deviations kept in reserve, since the number of counterfeits varies from release to release."""
 _FILLED = {"ineligible": "counterfeits"}
 _MIXED = 0.4
-"""The largest share of a value in such cohorts, where that is asked for: who leaves soon then has one of several."""
+"""Largest share of a value in a cohort, so that those who leave early have one of several values."""
 _FIRST_SIZE, _LARGEST_SIZE = 5, 100
-"""Rows of a group: the first settings double them; what lies between is looked at where it matters (`refining`)."""
+"""Rows per group: the first settings double from the first to the largest size; `planning` examines those between."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
-"""Rows of a group, and the largest share of a value in it as a part of the limit."""
+"""Rows per group, and the largest share of a value in it relative to the limit."""
 
 
 def counterfeits_in_rehearsal(limits: Limits, waves: Waves) -> float:
-    """The share of counterfeits that may be spent on these waves, so that others like them stay below the limit."""
-    return max(limits.counterfeits - _CHANCE * sqrt(limits.counterfeits / waves.fewest), 0.0)
+    """The share of counterfeits allowed in rehearsal, so that later waves like these stay below the limit."""
+    return max(limits.counterfeits - _DEVIATIONS * sqrt(limits.counterfeits / waves.fewest), 0.0)
 
 
-def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
-    """Every setting that fits the situation."""
+def sensible_settings(waves: Waves, limits: Limits | None = None) -> list[Setting]:
+    """The settings that suit a series, each once."""
     limits = limits or Limits()
     known, most = registered(), int(1 / waves.largest_share + 1e-9)
     settings = [Setting("pool", "k=5 & l=3")] if waves.values >= 3 else []
     settings += [Setting("pool", _require(k, values, waves)) for k, values in _doubling(waves)]
     settings += _skewed(waves, limits.limit)
     if waves.steady:
-        # Few newcomers hardly ever have values that balance: counterfeits then do.
+        # A few newcomers hardly ever have balanced values; counterfeits then balance them.
         settings += [Setting("invariance", f"m-unique={m}", _FILLED) for m in (2, 3, 5) if m <= most]
         settings += [Setting("equivalence", f"simple-l={m}", {"e": 3, **_FILLED}) for m in (2, 3) if m <= most]
     if waves.growing:
@@ -151,15 +173,15 @@ def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
 
 
 def _doubling(waves: Waves) -> list[tuple[int, int]]:
-    """Rows and values of a group: twice the rows, and one value more."""
+    """Rows and values per group: twice the rows and one more value at each step."""
     most = min(waves.fewest // 2, _LARGEST_SIZE)
     return [(_FIRST_SIZE * 2**step, 2 + step) for step in range(most) if _FIRST_SIZE * 2**step <= most]
 
 
 def _skewed(waves: Waves, limit: float) -> list[Setting]:
-    """Where one value is so frequent that equal shares cost too much: no value above a share below the limit.
+    """Settings for a value that is too frequent for equal shares: no value above a share that is below the limit.
 
-    In a later wave the value may be more frequent, by chance alone: of few people by more.
+    By chance alone the value may be more frequent in a later wave, all the more the fewer people there are.
     """
     asked = [(k, round(part * limit, 2)) for k, part in _SHARES]
     largest = waves.largest_share
@@ -172,12 +194,12 @@ def _skewed(waves: Waves, limit: float) -> list[Setting]:
 
 
 def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
-    """Cohorts of several values, or of even shares, that may grow more or less, or of one provider's people each.
+    """Cohorts of several values or of even shares, with more or less growth, or of a single provider's people.
 
-    They stay below the counterfeits that are allowed by themselves. Where readers learn, cohorts by themselves come
-    before those of even shares: pairs of people hide nothing from someone who knows who leaves soon.
+    The method keeps within its counterfeits by itself. Where the adversary learns departure rates, larger cohorts are
+    tried before pairs: pairs hide nothing from someone who knows who tends to leave early.
     """
-    share = round(_OWN * counterfeits_in_rehearsal(limits, waves), 3)
+    share = round(_OWN_SHARE * counterfeits_in_rehearsal(limits, waves), 3)
     some: dict[str, Any] = {"counterfeits": share} if "counterfeits" in options else {}
     several, even = "k=5 & l=3" if waves.values >= 3 else _require(5, 3, waves), _require(5, 3, waves)
     asked: list[tuple[str, dict[str, Any]]] = [(several, {}), (several, {"grow": 1.0}), (even, {})]
@@ -191,7 +213,7 @@ def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
 
 
 def _require(k: int, values: int, waves: Waves) -> str:
-    """Groups of k rows in which no value is above its share, where the waves allow that; else this many values."""
+    """Groups of k rows with no value above an equal share, where the waves allow it; else with this many values."""
     share = int(1 / waves.largest_share + 1e-9)
     even = min(values, share)
     if even >= 2:

@@ -23,42 +23,43 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.protection import Protection
 from reissue.schema import Schema
+from reissue.updates import MOST_VALUES
 from reissue.words import plural
 
 __all__ = ["Dynamics", "Waves", "continued", "read_waves"]
 
 _NUMBER = "\0number"
-"""Beside columns of the user, so of a name that none of them has."""
+"""The name of a column of our own beside the user's, which none of theirs can have."""
 _RARE = 0.005
-"""Changes that are rarer than this are not listed: together they are what is left over."""
+"""Changes of a smaller share than this are not listed; together they make up `rest`."""
 _REST = 0.002
-"""How often, at least, a value is taken to become one that it was never seen to become."""
+"""The smallest probability of all changes together that were never seen."""
 _DIGITS = 10_000
-"""Shares are written with four digits."""
+"""Shares have four digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Tables in order of time; people are whole numbers in them."""
+    """The tables of a series in order of time; people are numbered."""
 
     schema: Schema
     tables: tuple[Table, ...]
     given: int
-    """How many of them were given; the others are simulated."""
+    """How many tables were given; the others are simulated."""
 
     @cached_property
     def people(self) -> tuple[Ints, ...]:
-        """Table to the person of each row."""
+        """The person of each row, by table."""
         return tuple(_ids(table).to_numpy() for table in self.tables)
 
     @cached_property
     def known_values(self) -> pl.DataFrame:
-        """The sensitive values of all tables; a value's row is its number here."""
+        """The distinct sensitive values of all tables; the number of a value is its row."""
         return pl.concat([_secrets(table) for table in self.tables]).unique(maintain_order=True)
 
     @cached_property
     def codes(self) -> tuple[Ints, ...]:
-        """Table to the value of each row, numbered over all tables."""
+        """The number of each row's value, by table."""
         return tuple(self.codes_of(_secrets(table)) for table in self.tables)
 
     def codes_of(self, values: pl.DataFrame) -> Ints:
@@ -70,7 +71,7 @@ class Waves:
 
     @cached_property
     def steps(self) -> Floats:
-        """Value x value: how often each became which, from one table to the next."""
+        """Value x value: how often each value became which, from one table to the next."""
         counts = np.zeros((self.values, self.values))
         for (one, before), (other, after) in pairwise(zip(self.people, self.codes, strict=True)):
             _, here, there = np.intersect1d(one, other, return_indices=True)
@@ -79,7 +80,7 @@ class Waves:
 
     @property
     def values(self) -> int:
-        """How many different sensitive values there are."""
+        """The number of distinct sensitive values."""
         return self.known_values.height
 
     @property
@@ -89,19 +90,25 @@ class Waves:
 
     @cached_property
     def largest_share(self) -> float:
-        """The share of the most frequent protected value, of any column, in the table where that is largest."""
+        """The largest share of a protected value of any column in any table."""
         protection, largest = Protection.of(self.schema.policy, self.schema.sensitive), 0.0
         for column in self.schema.sensitive:
-            names, label = np.unique(self.known_values[column].cast(pl.String).fill_null(MISSING), return_inverse=True)
-            harmless = protection.harmless_in(column, [None if name == MISSING else name for name in names.tolist()])
+            names, label = self._labels(column)
+            harmless = protection.harmless_in(column, names)
             for codes in self.codes:
                 shares = np.bincount(label[codes], minlength=len(names)) / len(codes)
                 largest = max(largest, float(shares[~harmless].max(initial=0.0)))
         return max(largest, 1 / self.fewest)
 
+    def _labels(self, column: str) -> tuple[list[str | None], Ints]:
+        """The values of one sensitive column as text (None: missing), and the position of each known value's own."""
+        texts = self.known_values[column].cast(pl.String).fill_null(MISSING)
+        names, label = np.unique(texts.to_numpy(), return_inverse=True)
+        return [None if name == MISSING else name for name in names.tolist()], label.astype(np.int64)
+
     @cached_property
     def changed(self) -> float:
-        """The share of values that change from one table to the next, of people who are in both."""
+        """The share of values that change from one table to the next, among people who are in both."""
         total = float(self.steps.sum())
         return 0.0 if not total else 1 - float(np.trace(self.steps)) / total
 
@@ -112,7 +119,7 @@ class Waves:
 
     @property
     def steady(self) -> bool:
-        """Whether values stay, as far as the tables show: there must be two."""
+        """Whether values never change; needs at least two tables."""
         return len(self.tables) > 1 and not self.changing
 
     @cached_property
@@ -124,19 +131,19 @@ class Waves:
 
     @cached_property
     def come(self) -> float:
-        """The share of people who were not in the table before, of those who were in it."""
+        """Newcomers from one table to the next, as a share of the people in the earlier one."""
         pairs = list(pairwise(self.people))
         new = sum(len(np.setdiff1d(other, one)) for one, other in pairs)
         return new / max(sum(len(one) for one, _ in pairs), 1)
 
     @property
     def growing(self) -> bool:
-        """Whether records only arrive, and stay what they are."""
+        """Whether the series is append-only: records arrive, and never leave or change."""
         return len(self.tables) > 1 and not self.gone and not self.changing and not self._moved
 
     @cached_property
     def _moved(self) -> bool:
-        """Whether quasi-identifiers of anybody change."""
+        """Whether anybody's quasi-identifiers change."""
         quasi = list(self.schema.quasi)
         for (one, before), (other, after) in pairwise(zip(self.people, self.tables, strict=True)):
             _, here, there = np.intersect1d(one, other, return_indices=True)
@@ -146,14 +153,14 @@ class Waves:
 
     @cached_property
     def providers(self) -> int:
-        """How many parties contribute records."""
+        """The number of parties that contribute records."""
         if self.schema.provider is None:
             return 1
         return int(pl.concat([table.frame[self.schema.provider] for table in self.tables]).n_unique())
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What they show, in plain words."""
+        """What the waves show, in plain words."""
         rows = [table.rows for table in self.tables]
         size = f"{rows[0]:,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
         said = [f"{plural(len(rows), 'wave')} of {size} people, {self.values:,} different sensitive values"]
@@ -164,43 +171,55 @@ class Waves:
         return (f"{said[0]}. The most frequent protected value is {self.largest_share:.0%} of a wave.",)
 
     def with_updates(self) -> "Waves":
-        """With the changes that were seen written into the schema, where it says nothing about them."""
-        if self.schema.updates or not self.changing or len(self.schema.sensitive) != 1:
+        """The waves under a schema with the changes that were seen, unless it has an `[updates]` section."""
+        if self.schema.updates or not self.changing or self.values > MOST_VALUES:
             return self
         return self.of_schema(replace(self.schema, updates=self.updates))
 
     @cached_property
     def updates(self) -> dict[str, Any]:
-        """The `[updates]` section that says how values changed: rounded shares, and how much is left for any other.
+        """The `[updates]` section that describes how values changed.
 
-        Each value is counted as having stayed once more than was seen: one person who changed does not make a change
-        certain, and every value can stay. Shares are rounded down, and are of what `rest` leaves, so that those of a
-        value with `rest` stay below 1.
+        With several sensitive columns it has a section for each: columns are taken to change independently.
         """
-        names: list[str | None] = self.known_values.to_series().cast(pl.String).to_list()
-        shares = self.steps / (self.steps.sum(axis=1, keepdims=True) + 1)
-        listed = (shares >= _RARE) & ~np.eye(self.values, dtype=np.bool_)
-        missing = np.array([name is None for name in names])
-        listed[missing] = listed[:, missing] = False
-        moved = float(self.steps.sum() - np.trace(self.steps))
-        apart = (moved - float(self.steps[listed].sum())) / (float(self.steps.sum()) + 1)
-        rest = max(_rounded_down(apart), _REST)
-        chances = {
-            str(names[before]): {
-                str(names[after]): _rounded_down((1 - rest) * float(shares[before, after]))
-                for after in np.flatnonzero(listed[before]).tolist()
-            }
-            for before in np.flatnonzero(listed.any(axis=1)).tolist()
-        }
-        return {"chances": chances, "rest": rest}
+        if len(self.schema.sensitive) == 1:
+            names = self.known_values.to_series().cast(pl.String).to_list()
+            return _updates_section(names, self.steps)
+        return {column: self._updates_of(column) for column in self.schema.sensitive}
+
+    def _updates_of(self, column: str) -> dict[str, Any]:
+        """The section of one of several sensitive columns."""
+        names, label = self._labels(column)
+        steps = np.zeros((len(names), len(names)))
+        np.add.at(steps, (label[:, np.newaxis], label[np.newaxis]), self.steps)
+        return _updates_section(names, steps) if steps.sum() > np.trace(steps) else {"none": True}
 
     def of_schema(self, schema: Schema) -> "Waves":
-        """The same under another schema with the same roles."""
+        """The same waves under another schema with the same roles."""
         return replace(self, schema=schema, tables=tuple(replace(one, schema=schema) for one in self.tables))
 
 
 def read_waves(data: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND, newcomers: bool = False) -> Waves:
-    """Read tables in order of time: dataframes, files or Tables."""
+    """Read the tables of a series in order of time, and number their people.
+
+    Parameters
+    ----------
+    data
+        Dataframes, files or `Table`s.
+    schema
+        Must name an identifier and a sensitive column.
+    dialect
+        How files are written.
+    newcomers
+        Whether it is fine if hardly anybody of one wave is in the next.
+
+    Raises
+    ------
+    InputError, SchemaError, DataError
+        If there is no table, the schema lacks a role, a column has another type in another wave, or identifiers seem to
+        have changed between waves.
+
+    """
     if isinstance(data, str | pl.DataFrame) or not isinstance(data, Sequence) or not data:
         raise InputError("The waves must be a list of tables, in order of time: dataframes or files.")
     if schema.identifier is None or not schema.sensitive:
@@ -219,13 +238,37 @@ def read_waves(data: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND,
     return waves
 
 
+def _updates_section(names: Sequence[str | None], steps: Floats) -> dict[str, Any]:
+    """The probabilities with which the values of one column changed, rounded, and `rest` for any other change.
+
+    Each value is counted as having stayed once more than was seen: one person who changed does not make a change
+    certain, and every value can stay. Shares are rounded down, and relate to what `rest` leaves, so that those of a
+    value with `rest` sum to less than 1.
+    """
+    shares = steps / (steps.sum(axis=1, keepdims=True) + 1)
+    listed = (shares >= _RARE) & ~np.eye(len(names), dtype=np.bool_)
+    missing = np.array([name is None for name in names])
+    listed[missing] = listed[:, missing] = False
+    moved = float(steps.sum() - np.trace(steps))
+    unlisted = (moved - float(steps[listed].sum())) / (float(steps.sum()) + 1)
+    rest = max(_rounded_down(unlisted), _REST)
+    chances = {
+        str(names[before]): {
+            str(names[after]): _rounded_down((1 - rest) * float(shares[before, after]))
+            for after in np.flatnonzero(listed[before]).tolist()
+        }
+        for before in np.flatnonzero(listed.any(axis=1)).tolist()
+    }
+    return {"chances": chances, "rest": rest}
+
+
 def _rounded_down(share: float) -> float:
-    """As a file shows it; never more than it is, so that sums stay what they must be."""
+    """A share with four digits, rounded down so that sums do not exceed 1."""
     return floor(share * _DIGITS) / _DIGITS
 
 
 def _refuse_kinds(tables: Sequence[Table]) -> None:
-    """Stop where a column is of another type in another wave: its values would not be recognized."""
+    """Refuse a column that has another type in another wave: its values would not be recognized."""
     for number, (one, other) in enumerate(pairwise(tables), start=2):
         names = (*one.schema.quasi, *one.schema.sensitive)
         changed = [name for name in names if one.frame.schema[name] != other.frame.schema[name]]
@@ -236,7 +279,7 @@ def _refuse_kinds(tables: Sequence[Table]) -> None:
 
 
 def _numbered(tables: Sequence[Table]) -> list[Table]:
-    """With whole numbers instead of identifiers: the same person has the same one."""
+    """The tables with numbers in place of identifiers; a person has the same number in all of them."""
     texts = [identifier_texts(_ids(table)) for table in tables]
     numbers = pl.concat(texts).rank("dense").cast(pl.Int64)
     ends = np.cumsum([len(text) for text in texts])
@@ -258,12 +301,23 @@ def _secrets(table: Table) -> pl.DataFrame:
 
 
 SIMULATED = 4
-"""Waves that are simulated after a single one."""
+"""How many waves are simulated after a single one."""
 
 
 @dataclass(frozen=True)
 class Dynamics:
-    """How a table changes from one wave to the next, as shares of its people."""
+    """How a table changes from one wave to the next, as shares of its people.
+
+    Attributes
+    ----------
+    come
+        Newcomers.
+    go
+        People who leave.
+    change
+        People whose value changes.
+
+    """
 
     come: float = 0.1
     go: float = 0.1
@@ -276,19 +330,19 @@ class Dynamics:
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """The same for each value."""
+    """How a series continues: the same as `Dynamics`, but by value."""
 
     come: float
     leaving: Floats
-    """Value to the share of its people who go."""
+    """The share of people who leave, by value."""
     ends: Floats
-    """Value x value: cumulated chances of what it is in the next wave."""
+    """Value x value: cumulative probabilities of the value in the next wave."""
     arrivals: pl.DataFrame
-    """People like whom others come."""
+    """The people from whom newcomers are drawn."""
 
 
 def continued(waves: Waves, count: int, rng: np.random.Generator, dynamics: Dynamics | None = None) -> Waves:
-    """The waves and this many more after the last one; without dynamics as the waves themselves show them."""
+    """The waves and `count` simulated ones after the last; without `dynamics`, people behave as in the waves."""
     course = _seen(waves) if dynamics is None else _stated(waves, dynamics)
     tables, last = list(waves.tables), (waves.tables[-1].frame, waves.codes[-1])
     newest = int(max(people.max() for people in waves.people)) + 1
@@ -301,7 +355,7 @@ def continued(waves: Waves, count: int, rng: np.random.Generator, dynamics: Dyna
 
 
 def _seen(waves: Waves) -> _Course:
-    """What the waves themselves show; smoothed where a value is rare."""
+    """The course that the waves themselves show, smoothed for rare values."""
     size = waves.values
     there, left = np.zeros(size), np.zeros(size)
     arrivals = []
@@ -318,7 +372,7 @@ def _seen(waves: Waves) -> _Course:
 
 
 def _stated(waves: Waves, dynamics: Dynamics) -> _Course:
-    """What somebody states: whoever changes gets any of the other values, as often as they are there."""
+    """The course by stated dynamics: a value that changes becomes any other in proportion to their frequencies."""
     shares = np.bincount(waves.codes[-1], minlength=waves.values) / len(waves.codes[-1])
     others = np.tile(shares, (waves.values, 1)) * (1 - np.eye(waves.values))
     others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-12)
@@ -333,7 +387,7 @@ def _cumulated(steps: Floats) -> Floats:
 def _lived(
     waves: Waves, course: _Course, frame: pl.DataFrame, codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Who stays, with the values of the next wave."""
+    """The people who stay, with their values in the next wave."""
     stays = np.flatnonzero(rng.random(len(codes)) >= course.leaving[codes])
     chance = rng.random((len(stays), 1))
     codes = np.minimum((course.ends[codes[stays]] < chance).sum(axis=1), waves.values - 1)
@@ -343,7 +397,7 @@ def _lived(
 def _joined(
     waves: Waves, course: _Course, frame: pl.DataFrame, codes: np.ndarray, newest: int, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, np.ndarray, int]:
-    """With those who come."""
+    """The wave with its newcomers."""
     number = int(rng.poisson(course.come * waves.tables[-1].rows))
     chosen = course.arrivals[rng.integers(0, course.arrivals.height, number)]
     ids = pl.Series(str(waves.schema.identifier), np.arange(newest, newest + number), dtype=pl.Int64)

@@ -26,7 +26,7 @@ async def slide(request: Request) -> Response:
     async with read_form(request) as sent:
         base = _base(made, sent.text("method"))
         k, values = (int(number_of(sent.text(name), 1, _LARGEST)) for name in ("k", "l"))
-    return await _try(request, desk, made, base.moved(k, values))
+    return await _try(request, desk, made, base.with_numbers(k, values))
 
 
 def _base(made: Plan, method: str) -> Setting:

@@ -9,8 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
 from reissue.methods import registered as methods
-from reissue.publishing.plan import Outcome, Plan
-from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.publishing.plan import Outcome, Plan, policy_toml, with_policy
 from reissue.report.plan_page import frontier_chart
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
@@ -88,7 +87,7 @@ async def planned(request: Request) -> Response:
     """What each setting would cost and give away, by any limit; one of them is chosen."""
     desk, job, made = plan_of(request)
     asked = request.query_params.get("limit")
-    shown = made if asked is None else made.at(number_of(asked, 0.01, 1))
+    shown = made if asked is None else made.at(number_of(asked, 0.01, 0.99))
     best = shown.recommended
     return show(
         request,
@@ -116,7 +115,7 @@ async def policy_file(request: Request) -> Response:
 
 def _policy(desk: Desk, made: Plan, asked: Mapping[str, str]) -> str:
     """The schema file with the policy of the setting that was chosen, by the limit that was."""
-    made = made.at(number_of(asked.get("limit") or str(made.limits.limit), 0.01, 1))
+    made = made.at(number_of(asked.get("limit") or str(made.limits.limit), 0.01, 0.99))
     fine = {one.setting.name: one for one in made.outcomes if one.verdict == "withstood"}
     chosen = fine.get(asked.get("setting", ""))
     if chosen is None:

@@ -17,10 +17,7 @@ from reissue.files.tables import settle as settle_file
 from reissue.ledger.pack import plain
 from reissue.proposing.column_form import picture_of
 from reissue.proposing.propose import Guess
-from reissue.publishing.plan import Limits, Plan, Setting, plan
-from reissue.publishing.plan.beginning import propose_series
-from reissue.publishing.plan.planning import Progress
-from reissue.publishing.plan.rehearsal import try_setting
+from reissue.publishing.plan import Limits, Plan, Progress, Setting, plan, propose_series, try_setting
 from reissue.report.plan_page import frontier_chart, plan_html
 from reissue.report.utility_page import model_chart
 from reissue.schema import Schema
