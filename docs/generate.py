@@ -1,4 +1,4 @@
-"""Writes reference/cli.md and reference/glossary.md from the package: `python docs/generate.py`."""
+"""Write the pages that are generated, from the package and the decisions: `python docs/generate.py`."""
 
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,19 @@ GLOSSARY = Path(__file__).parent / "reference" / "glossary.md"
 WORDS = Path(__file__).parents[1] / "src" / "reissue" / "glossary.md"
 """The glossary is in the package, for `reissue explain`."""
 
+DECISIONS = Path(__file__).parent / "decisions"
+
+
+def decisions() -> str:
+    """Return the list of decisions, by number."""
+    pages = sorted(page for page in DECISIONS.glob("*.md") if page.stem != "index")
+    titles = [(page.name, page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")) for page in pages]
+    rows = [f"| [{title[:4]}]({name}) | {title[4:].strip(' :')} |" for name, title in titles]
+    head = "Choices that bind several modules, or that measurements decided. Every page is in force."
+    return "\n".join(["# Decisions", "", head, "", "| | |", "|---|---|", *rows]) + "\n"
+
 
 if __name__ == "__main__":
+    (DECISIONS / "index.md").write_text(decisions(), encoding="utf-8")
     TARGET.write_text(page(), encoding="utf-8")
     GLOSSARY.write_text(WORDS.read_text(encoding="utf-8"), encoding="utf-8")

@@ -24,6 +24,8 @@ LONG |= {
     "larger-than-memory",
 }
 """Pages of many commands: `make test-all` runs them too."""
+LONGEST_DECISION = 4_000
+"""Characters of a decision: a page."""
 
 
 def anchors(page: Path) -> set[str]:
@@ -113,7 +115,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     there = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
-    assert listed == there
+    assert {page for page in there if not re.match(r"decisions/\d", page)} <= listed <= there
+
+
+def test_decisions_are_listed_short_and_cited_by_numbers_that_exist() -> None:
+    generated = str(runpy.run_path(str(ROOT / "docs" / "generate.py"))["decisions"]())
+    assert (ROOT / "docs" / "decisions" / "index.md").read_text() == generated, "run: python docs/generate.py"
+    pages = {page.stem[:4]: page.read_text() for page in (ROOT / "docs" / "decisions").glob("[0-9]*.md")}
+    assert not {number for number, text in pages.items() if not re.match(rf"# {number}:? ", text)}
+    assert not {number for number, text in pages.items() if len(text) > LONGEST_DECISION}
+    sources = [path for folder in ("src", "tests", "benchmarks", "docs") for path in (ROOT / folder).rglob("*.py")]
+    for path in [*sources, *PAGES]:
+        cited = re.findall(r"\bdecisions? (\d{4}(?:(?:,| and|, and) \d{4})*)", path.read_text(), re.IGNORECASE)
+        assert set(re.findall(r"\d{4}", " ".join(cited))) <= set(pages), path
 
 
 def test_every_promise_names_a_test_that_exists() -> None:

@@ -434,7 +434,7 @@ FAKE = Figure(
             ),
         ),
     ),
-    remark="Ours needs far fewer than the paper's up to two a group: counterfeits are decided for all buckets at once ([decision 0061](../decisions/0061-open-shop.md)), not greedily one by one.",
+    remark="Ours needs far fewer than the paper's up to two a group: counterfeits are decided for all buckets at once ([decision 0060](../decisions/0060-distinct.md)), not greedily one by one.",
 )
 
 # --- figure 9 --------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ _BESIDE = Scaling(sweeps=150)
 """Where totals are known beside the groups' counts: what both say takes longer to fit."""
 _ROUGH = Scaling(elsewhere=ROUGHLY)
 """For solutions that only teach. They are not sharpened either: of groups made by quasi-identifiers that is mostly
-enough (decision 0210)."""
+enough (decision 0195)."""
 _AGAIN = 5
 """How many times who leaves, and what newcomers and counterfeits have, is learnt anew, at most."""
 _LITTLE = 0.02
