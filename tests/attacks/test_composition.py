@@ -16,10 +16,11 @@ import reissue as ri
 from reissue.attacks import Knowledge
 from reissue.attacks.composition import chains, exposures, pairs, places
 from reissue.attacks.composition.boxes import SeriesBoxes, groups_of
-from reissue.attacks.composition.overlaps import BoxBounds, overlapping
+from reissue.attacks.composition.overlaps import overlapping
 from reissue.attacks.composition.search import search
 from reissue.attacks.findings import Finding, Status
 from reissue.errors import SchemaError
+from reissue.published.boxes import BoxBounds
 from reissue.schema import Schema
 from reissue.updates import read_updates
 

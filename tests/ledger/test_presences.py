@@ -31,7 +31,7 @@ def told(known: Presences) -> tuple[object, ...]:
     """Everything that it says, in an order that does not depend on the order of its records."""
     people = sorted(zip(known.ids.to_list(), known.group.tolist(), strict=True))
     assert known.others is not None
-    others = [] if known.lasting is None else sorted(zip(known.lasting.tolist(), known.others.tolist(), strict=True))
+    others = [] if known.lasting is None else sorted(zip(known.lasting.to_list(), known.others.tolist(), strict=True))
     shown = [part.tolist() for part in (known.histogram.group, known.histogram.value, known.histogram.count)]
     seats = None if known.seats is None else sorted(zip(known.records.tolist(), known.seats.tolist(), strict=True))
     return people, others, sorted(known.others.tolist()), shown, known.histogram.names, seats

@@ -200,7 +200,7 @@ def unpack_presences(content: bytes, people: pl.Series | None = None) -> Presenc
         frame = frame.with_columns(frame[_PERSON].set(~known, None), strangers[_FAKE].set(known, None)).filter(shared)
     group = frame[_GROUP].to_numpy().astype(np.int64)
     real = frame[_PERSON].is_not_null().to_numpy()
-    lasting = frame[_FAKE].filter(~real).to_numpy()
+    lasting = frame[_FAKE].filter(~real)
     order = np.argsort(~real, kind="stable")
     texts = joined_texts(frame, [name for name in frame.columns if name not in _OWN])
     groups = int(group.max(initial=-1)) + 1

@@ -12,16 +12,17 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.hashing import mix
-from reissue.counting.texts import ranked_texts
-from reissue.errors import CannotRunError, InputError
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.segments import ranges
+from reissue.counting.texts import MISSING, ranked_texts
+from reissue.data.identifiers import identifier_texts
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import Membership, counted_texts, fitting, membership
+from reissue.people.membership import Membership, known_presences, membership, texts_of
 from reissue.published.series import Series
+from reissue.release.presences import Presences
 from reissue.solver.forward_backward import ValueDistributions
 
 __all__ = ["PersonHistories", "histories_of_members", "link_people"]
-
-_PERSON, _GROUP, _VALUE, _COUNT = "person", "group", "value", "count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +54,26 @@ def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:
     """Everybody whom the adversary knows."""
     if knowledge.members is None:
         return histories_of_members(membership(series, knowledge, strangers=False))
-    if len(knowledge.members) != len(series):
-        raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
-    if not series.schema.sensitive:
-        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
-    parts, shown, first = [], [], 0
-    for number, (release, people) in enumerate(zip(series.releases, knowledge.members, strict=True)):
-        ids, of_row, pairs = fitting(release, people)
-        place, histogram = _mixtures(pairs, int(of_row.max(initial=-1)) + 1, counted_texts(release.histogram))
-        here = place[of_row]
-        at = np.where(here < 0, -1, here + first)
-        only = _only(pairs, len(place))[of_row]
-        parts.append(pl.DataFrame({_PERSON: ids, "place": at, _GROUP: only, "release": number}))
-        shown.append(histogram.with_columns(pl.col("place") + first))
-        first += int(place.max(initial=-1)) + 1
-    return _joined(pl.concat(parts).filter(pl.col("place") >= 0), pl.concat(shown), first, len(series))
+    releases = known_presences(series, knowledge)
+    names, numbers = texts_of([one.histogram for one in releases])
+    _, person = ranked_texts(pl.concat([identifier_texts(one.ids) for one in releases]))
+    table = np.full((int(person.max(initial=-1)) + 1, len(releases)), -1, np.int64)
+    groups, shown, first, place = np.full_like(table, -1), [], 0, 0
+    for number, one in enumerate(releases):
+        who = person[first : first + len(one.ids)]
+        mixture, histogram = _mixtures(one, numbers[number], len(names))
+        table[who, number] = mixture + place
+        groups[who, number] = _only(one)
+        shown.append(histogram)
+        first, place = first + len(one.ids), place + histogram.groups
+    starts = np.cumsum([0, *(one.groups for one in shown)])
+    places = ValueDistributions.of(
+        np.concatenate([one.group + start for one, start in zip(shown, starts[:-1], strict=True)]),
+        np.concatenate([one.value for one in shown]),
+        np.concatenate([one.count for one in shown]),
+        int(starts[-1]),
+    )
+    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups)
 
 
 def histories_of_members(members: Membership) -> PersonHistories:
@@ -84,43 +90,27 @@ def histories_of_members(members: Membership) -> PersonHistories:
     shown = members.histogram.pick(np.unique(members.shapes, return_index=True)[1])
     places = ValueDistributions.of(shown.group, shown.value, shown.count, shown.groups)
     names = members.names or tuple(str(value) for value in range(shown.values))
-    return PersonHistories(table, places, tuple(None if name == "\0" else name for name in names), groups)
+    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups)
 
 
-def _only(pairs: Ints, classes: int) -> Ints:
-    """Class to the group that it fits, -1 if none or several."""
-    only = np.full(classes, -1, np.int64)
-    only[pairs[0]] = pairs[1]
-    only[np.bincount(pairs[0], minlength=classes) != 1] = -1
+def _only(known: Presences) -> Ints:
+    """Row to the group that the person fits, -1 if several."""
+    only = np.full(len(known.ids), -1, np.int64)
+    only[known.row] = known.group
+    only[np.bincount(known.row, minlength=len(only)) != 1] = -1
     return only
 
 
-def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame) -> tuple[Ints, pl.DataFrame]:
-    """Class to its place, -1 for none; and the records of each place: place, value as text, count."""
-    key = np.zeros(classes, np.uint64)
-    np.add.at(key, pairs[0], mix(pairs[1].astype(np.uint64) + np.uint64(1)))
-    fits = np.bincount(pairs[0], minlength=classes) > 0
-    place = np.full(classes, -1, np.int64)
-    _, first, of_class = np.unique(key[fits], return_index=True, return_inverse=True)
-    place[fits] = of_class.reshape(-1)
-    chosen = np.zeros(classes, np.bool_)
-    chosen[np.flatnonzero(fits)[first]] = True
-    own = pairs[:, chosen[pairs[0]]]
-    records = pl.DataFrame({"place": place[own[0]], _GROUP: own[1]}).join(values, on=_GROUP)
-    return place, records.group_by("place", _VALUE).agg(pl.col(_COUNT).sum())
-
-
-def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases: int) -> PersonHistories:
-    """People and values as numbers."""
-    names = shown[_VALUE].unique().sort()
-    numbers = pl.DataFrame({_VALUE: names, "n": pl.Series(range(len(names)), dtype=pl.Int64)})
-    triples = shown.join(numbers, on=_VALUE).sort("place", "n")
-    _, person = ranked_texts(presences[_PERSON])
-    table = np.full((int(person.max(initial=-1)) + 1, releases), -1, np.int64)
-    groups = np.full_like(table, -1)
-    at = person, presences["release"].to_numpy()
-    table[at], groups[at] = presences["place"].to_numpy(), presences[_GROUP].to_numpy()
-    held = ValueDistributions.of(
-        triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places
-    )
-    return PersonHistories(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)
+def _mixtures(known: Presences, number: Ints, values: int) -> tuple[Ints, Histogram]:
+    """Row to the number of its mixture of groups, and what each mixture holds; `number` are the values' numbers."""
+    key = np.zeros(len(known.ids), np.uint64)
+    np.add.at(key, known.row, mix(known.group.astype(np.uint64) + np.uint64(1)))
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    of_row = np.full(len(known.ids), -1, np.int64)
+    of_row[first] = np.arange(len(first))
+    own = np.flatnonzero(of_row[known.row] >= 0)
+    shown = known.histogram
+    lengths = shown.lengths[known.group[own]]
+    entry = ranges(shown.starts[known.group[own]], lengths)
+    mixture = np.repeat(of_row[known.row[own]], lengths)
+    return place.reshape(-1), counted(mixture, number[shown.value[entry]], len(first), values, shown.count[entry])

@@ -22,8 +22,8 @@ from reissue.data.table import Table, to_polars
 from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError
 from reissue.people.containment import containment
-from reissue.people.membership import published_boxes
 from reissue.published import PublishedRelease
+from reissue.published.boxes import BoxBounds, boxes_in
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
@@ -108,13 +108,13 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
     people = population if isinstance(population, Table) else _population(population, release.schema)
     if release.counterfeits.any():
         raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
-    lo, hi = published_boxes(release, people)
-    if (lo > hi).any():
+    boxes = boxes_in(release, people.codings)
+    if not boxes.inhabited.all():
         raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
     counts, margins = _counts(release, people)
-    if not release.form.boxes and (lo == hi).all():
-        return replace(_link_exact(release, people, lo, counts), margins=margins)
-    return replace(_link_boxes(release, people, (lo, hi), counts), margins=margins)
+    if not release.form.boxes and boxes.exact.all():
+        return replace(_link_exact(release, people, boxes.lo, counts), margins=margins)
+    return replace(_link_boxes(release, people, boxes, counts), margins=margins)
 
 
 def _population(data: Any, schema: Schema) -> Table:
@@ -180,12 +180,12 @@ def _link_exact(release: PublishedRelease, people: Table, codes: Codes, counts: 
     return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone, release.row_times)
 
 
-def _link_boxes(release: PublishedRelease, people: Table, boxes: tuple[Codes, Codes], counts: Counts) -> Linkage:
+def _link_boxes(release: PublishedRelease, people: Table, boxes: BoxBounds, counts: Counts) -> Linkage:
     """A generalized release: who stands where is found by elimination, look by look."""
     looks, groups = release.looks, release.groups
     cells = cells_of(people.codes, people.sizes, people.times)
-    cls, look = containment(cells.codes, *boxes)
-    exact = (boxes[0] == boxes[1]).all(axis=0)
+    cls, look = containment(cells.codes, boxes.lo, boxes.hi)
+    exact = boxes.exact
     num, away = _eliminate(cls, look, cells.sizes, looks.rows, exact)
     unknown, plain = np.zeros(groups, np.bool_), np.ones(groups, np.bool_)
     unknown[looks.group[look[num < 0]]] = True

@@ -1,14 +1,12 @@
-"""Who is in which group of which release, over a whole series, and what the groups show.
+"""Membership: everyone's group in every release of a series, and what the groups show.
 
-Known membership is what attacks over a series start from: the adversary knows who was in the data, and finds the group
-by the quasi-identifiers. Read from our own releases; from files that kept the identifier column (a holder's private
-copy); or from tables of people, one per release, by which published group their quasi-identifiers fall into. Whoever
-fits several groups is left out, and a group's other records, counterfeits too, are people nobody knows. In a private
-copy those with the same published quasi-identifiers are taken for the same from release to release; with tables of
-people each is one of its own.
+Derived from presences, for the attacks of the papers, which follow one person at a time through known groups. Whoever
+fits several groups is left out. A group's other records, counterfeits included, are people nobody knows: in a private
+copy those with the same published quasi-identifiers are taken for the same person in every release; with tables of
+people each is in one release only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,37 +15,21 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import cells_of
 from reissue.counting.hashing import mix
 from reissue.counting.histogram import Histogram, counted
-from reissue.counting.keys import distinct_keys, stable_order
-from reissue.counting.texts import ranked_texts
+from reissue.counting.keys import stable_order
+from reissue.counting.texts import TextCounts, joined_texts, ranked_texts
 from reissue.data.identifiers import identifier_texts
-from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError
-from reissue.people.containment import containment
 from reissue.people.knowledge import Knowledge
-from reissue.published import PublishedRelease, TextCounts, joined_texts
+from reissue.people.presences import by_register, from_copy
+from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
 from reissue.release.release import Form
-from reissue.schema import Role
-from reissue.taxonomy.notation import parse_column
-from reissue.taxonomy.ranges import is_range
 
-__all__ = [
-    "Arrivals",
-    "Membership",
-    "arrivals",
-    "counted_texts",
-    "fitting",
-    "membership",
-    "mix",
-    "named_membership",
-    "published_boxes",
-]
+__all__ = ["Arrivals", "Membership", "arrivals", "known_presences", "membership", "named_membership", "texts_of"]
 
-_PERSON, _RELEASE, _GROUP, _VALUE, _COUNT, _REAL = "person", "release", "group", "value", "count", "real"
 _STRANGER = "\0"
 """How the name of a record that nobody knows begins."""
 _FIRST = 10**18
@@ -77,7 +59,7 @@ class Membership:
 
     @property
     def people(self) -> int:
-        """How many known people there are."""
+        """The number of known people."""
         return int(self.real.sum())
 
     @cached_property
@@ -97,7 +79,7 @@ class Membership:
 
     @property
     def distinct(self) -> Ints:
-        """How many different values each group has."""
+        """The number of different values in each group."""
         return self.histogram.lengths
 
     def _classes(self, count: Ints | Codes) -> Ints:
@@ -107,7 +89,7 @@ class Membership:
         return np.unique(sums, return_inverse=True)[1].astype(np.int64)
 
     def only(self, release: int) -> "tuple[Membership, Ints]":
-        """One release alone, and its people's numbers among all."""
+        """Restrict to one release; also gives its people's numbers among all."""
         first, last = np.searchsorted(self.release, [release, release + 1])
         here = slice(*np.searchsorted(self.group, [first, last]))
         person, again = np.unique(self.person[here], return_inverse=True)
@@ -123,20 +105,20 @@ class Membership:
         return members, person
 
 
-def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
-    """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""
-    return _numbered(*_gathered(series, knowledge, strangers=strangers))
+def membership(series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True) -> Membership:
+    """Everybody's group in every release; without `strangers` only people whom the adversary knows."""
+    return _numbered(series, knowledge or Knowledge(), strangers=strangers)[0]
 
 
 def named_membership(
     series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True
 ) -> tuple[Membership, Ints, Ints]:
-    """The same, and a number for every known person: its identifier, if these are whole numbers as in a ledger.
+    """The same with each person's identifier, -1 for strangers, where identifiers are whole numbers as in a ledger.
 
     And of people nobody knows the number that they keep; -1 for those who are in one release only.
     """
-    presences, values = _gathered(series, knowledge or Knowledge(), strangers=strangers)
-    return _numbered(presences, values), *_lasting_numbers(presences[_PERSON].unique().sort())
+    members, names = _numbered(series, knowledge or Knowledge(), strangers=strangers)
+    return members, *_lasting_numbers(names)
 
 
 def _lasting_numbers(names: pl.Series) -> tuple[Ints, Ints]:
@@ -169,9 +151,7 @@ class Arrivals:
 
 def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
     """Each release of a series."""
-    presences, values = _gathered(series, knowledge, strangers=True)
-    members = _numbered(presences, values)
-    names = presences[_PERSON].unique().sort()
+    members, names = _numbered(series, knowledge, strangers=True)
     known, strangers = _lasting_numbers(names)
     for place, release in enumerate(series.releases):
         part, person = members.only(place) if len(series) > 1 else (members, np.arange(len(names)))
@@ -194,174 +174,106 @@ def _truth(release: PublishedRelease, names: pl.Series) -> tuple[Ints, pl.Series
         ids, texts = given.filter(there), joined_texts(release.main, release.schema.sensitive).gather(row).filter(there)
     else:
         return None
-    own = pl.DataFrame({_PERSON: identifier_texts(ids), _VALUE: texts}).unique(_PERSON)
-    found = pl.DataFrame({_PERSON: names}).with_row_index("place").join(own, on=_PERSON, maintain_order="left")
-    return found["place"].to_numpy().astype(np.int64), found[_VALUE]
+    own = pl.DataFrame({"person": identifier_texts(ids), "value": texts}).unique("person")
+    found = pl.DataFrame({"person": names}).with_row_index("place").join(own, on="person", maintain_order="left")
+    return found["place"].to_numpy().astype(np.int64), found["value"]
 
 
-def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Of all releases: person, group and whether it is known; and the values of each group with their counts."""
+# --- from presences --------------------------------------------------------------------------------------------------
+
+
+def known_presences(series: Series, knowledge: Knowledge) -> list[Presences]:
+    """The presences in each release: our own, of tables of people, or of files that kept the identifier."""
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     given = knowledge.members
     if given is not None and len(given) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
-    parts, values = [], []
-    for number, release in enumerate(series.releases):
-        presences, shown = _presences(release, None if given is None else given[number])
-        presences = presences if strangers else presences.filter(_REAL)
-        alone = pl.col(_PERSON).str.starts_with(_ALONE)
-        names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
-        parts.append(presences.with_columns(names.alias(_PERSON), pl.lit(number).alias(_RELEASE)))
-        values.append(shown.with_columns(pl.lit(number).alias(_RELEASE)))
-    return pl.concat(parts), pl.concat(values)
+    return [_known(release, None if given is None else given[place]) for place, release in enumerate(series.releases)]
 
 
-def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
-    """People, groups and values as numbers."""
-    width = 1 + max(int(np.max(frame[_GROUP].to_numpy(), initial=0)) for frame in (presences, values))
-    shown, placed = (_whole(frame, _RELEASE) * width + _whole(frame, _GROUP) for frame in (values, presences))
-    groups, of_shown = distinct_keys(shown, int(shown.max(initial=-1)) + 1)
-    names, value = ranked_texts(values[_VALUE])
-    counts = counted(of_shown, value, len(groups), len(names), _whole(values, _COUNT))
-    group = np.searchsorted(groups, placed)
-    shows = np.append(groups, -1)[group] == placed  # nobody is in a group that shows nothing
-    presences, group = (presences, group) if shows.all() else (presences.filter(shows), group[shows])
-    identifiers, person = ranked_texts(presences[_PERSON])
-    real = np.zeros(len(identifiers), np.bool_)
-    real[person] = presences[_REAL].to_numpy()
-    order = stable_order(person, max(len(identifiers), 1))
-    order = order[stable_order(group[order], max(len(groups), 1))]
-    return Membership(
-        person[order], group[order], groups // width, counts, real, tuple(names.to_list()), groups % width
-    )
-
-
-def _whole(frame: pl.DataFrame, column: str) -> Ints:
-    """A column of whole numbers."""
-    return frame[column].to_numpy().astype(np.int64)
-
-
-def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """One release: person, group and whether it is known; and the values of each group with their counts."""
+def _known(release: PublishedRelease, members: Any) -> Presences:
     if members is None and release.presences is not None:
-        return _own(release.presences)
+        return release.presences
     if not release.main.height:
         raise CannotRunError("a release has no rows.")
-    values = counted_texts(release.histogram)
-    if members is not None:
-        return _with_strangers(_matched(release, members), release), values
-    if not release.keeps_identifier:
+    release.require(*release.schema.sensitive)
+    if members is None and release.keeps_identifier:
+        return from_copy(release)
+    if members is None:
         raise CannotRunError(
             "it starts from who is in which group: give our own releases, files that kept the identifier column, "
             "or a table of people for each release.",
             needs=["members"],
         )
-    given, row = release.named
-    ids = given.alias(_PERSON)
-    known = pl.DataFrame([ids, pl.Series(_GROUP, release.group[row])]).filter(ids.is_not_null())
-    return _with_strangers(known, release), values
-
-
-def counted_texts(histogram: TextCounts) -> pl.DataFrame:
-    """Group, value as text, and count."""
-    names = pl.Series(_VALUE, histogram.names, dtype=pl.String).gather(histogram.value)
-    return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])
-
-
-def _own(known: Presences) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
-    lasting, alone = known.lasting, np.arange(len(known.records) - len(known.ids))
-    mark, numbers = (_ALONE, alone) if lasting is None else (_STRANGER, lasting)
-    names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series()
-    presences = pl.DataFrame(
-        {
-            _PERSON: pl.concat([identifier_texts(known.ids).alias(_PERSON), names.alias(_PERSON)]),
-            _GROUP: known.records,
-            _REAL: np.arange(len(known.records)) < len(known.ids),
-        }
-    )
-    return presences, counted_texts(known.histogram)
-
-
-def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFrame:
-    """The known people of each group, and for its other records people nobody knows."""
-    missing = release.sizes - np.bincount(known[_GROUP].to_numpy(), minlength=release.groups)
-    if (missing < 0).any():
-        raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
-    if release.keeps_identifier:
-        strangers = _lasting(release)
-    else:
-        alone = pl.DataFrame({_GROUP: np.repeat(np.arange(release.groups), missing)})
-        turn = pl.int_range(pl.len()).cast(pl.String)
-        strangers = alone.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
-    columns = [_PERSON, _GROUP]
-    return pl.concat(
-        [
-            known.select(columns).with_columns(pl.lit(value=True).alias(_REAL)),
-            strangers.select(columns).with_columns(pl.lit(value=False).alias(_REAL)),
-        ]
-    )
-
-
-def _lasting(release: PublishedRelease) -> pl.DataFrame:
-    """Records without a name that look the same from release to release are one person."""
-    given, row = release.named
-    nobody = row[given.is_null().to_numpy()]
-    looks = joined_texts(release.main, release.schema.quasi).gather(nobody).alias("looks")
-    marked = pl.DataFrame([looks, pl.Series(_GROUP, release.group[nobody])])
-    turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
-    return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
-
-
-def _matched(release: PublishedRelease, members: Any) -> pl.DataFrame:
-    """The people whose quasi-identifiers fall into exactly one published group."""
-    ids, of_row, pairs = fitting(release, members)
-    total = int(of_row.max(initial=-1)) + 1
-    only = np.bincount(pairs[0], minlength=total) == 1
-    where = np.full(total, -1, np.int64)
-    where[pairs[0]] = pairs[1]
-    rows_known = np.flatnonzero(only[of_row])
-    return pl.DataFrame([ids.gather(rows_known), pl.Series(_GROUP, where[of_row[rows_known]])])
-
-
-def fitting(release: PublishedRelease, members: Any) -> tuple[pl.Series, Ints, Ints]:
-    """Which published groups people fit: their names, the class of each, and the pairs (class, group), sorted.
-
-    A class is all people with the same exact quasi-identifiers.
-    """
-    schema = release.schema
-    if schema.identifier is None:
+    if release.schema.identifier is None:
         raise CannotRunError(
             "the schema names no identifier, by which people could be told from each other.", needs=["identifier"]
         )
-    frame, _ = to_polars(members, schema)
-    used = {schema.identifier, *schema.quasi}
-    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
-    lo, hi = published_boxes(release, table)
-    somebody: Bools = np.asarray((lo <= hi).all(axis=0))
-    if not somebody.any():
+    known = by_register(release, members, presence=True)
+    if not len(known.ids):
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
-    cells = cells_of(table.codes, table.sizes)
-    cell, look = containment(cells.codes, lo[:, somebody], hi[:, somebody])
-    pairs = np.unique(np.stack([cell, release.looks.group[somebody][look]]), axis=1)
-    return identifier_texts(table.frame[schema.identifier]).alias(_PERSON), cells.of_row, pairs
+    return known
 
 
-def published_boxes(release: PublishedRelease, people: Table) -> tuple[Codes, Codes]:
-    """Quasi-identifiers x looks: the published intervals in people's codes; an empty one has none of these people.
-
-    Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
-    nobody's. A name in a generalized release, or beside ranges, may include some of them: it must be in the taxonomy.
-    """
-    looks, exact = release.looks, not release.form.boxes
-    columns = [(looks.texts[name], coding) for name, coding in zip(release.schema.quasi, people.codings, strict=True)]
-    read = [
-        parse_column(texts, coding, partial=True, strange=exact and not _shows_ranges(texts))
-        for texts, coding in columns
-    ]
-    return np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+def texts_of(counts: Sequence[TextCounts]) -> tuple[pl.Series, list[Ints]]:
+    """The values of several releases in order, and the number among them of each release's own."""
+    names, number = ranked_texts(pl.concat([pl.Series(one.names, dtype=pl.String) for one in counts]))
+    return names, np.split(number, np.cumsum([len(one.names) for one in counts])[:-1])
 
 
-def _shows_ranges(texts: pl.Series) -> bool:
-    return any(map(is_range, texts.drop_nulls().unique()))
+def _numbered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[Membership, pl.Series]:
+    """People, groups and values as numbers, and people's names."""
+    releases = known_presences(series, knowledge)
+    names, numbers = texts_of([one.histogram for one in releases])
+    shown = [np.flatnonzero(one.histogram.lengths) for one in releases]  # nobody is in a group that shows nothing
+    starts = np.cumsum([0, *(len(one) for one in shown)])
+    here = [_places(one, some, first) for one, some, first in zip(releases, shown, starts.tolist(), strict=False)]
+    parts = [_records(one, place, strangers=strangers) for place, one in enumerate(releases)]
+    identifiers, person = ranked_texts(pl.concat([ids for ids, _, _ in parts]))
+    group = np.concatenate([place[group] for place, (_, group, _) in zip(here, parts, strict=True)])
+    real = np.zeros(len(identifiers), np.bool_)
+    real[person] = np.concatenate([known for _, _, known in parts])
+    order = stable_order(person, max(len(identifiers), 1))
+    order = order[stable_order(group[order], max(int(starts[-1]), 1))]
+    histogram = counted(
+        np.concatenate([place[one.histogram.group] for place, one in zip(here, releases, strict=True)]),
+        np.concatenate([number[one.histogram.value] for number, one in zip(numbers, releases, strict=True)]),
+        int(starts[-1]),
+        len(names),
+        np.concatenate([np.asarray(one.histogram.count, np.int64) for one in releases]),
+    )
+    release, label = np.repeat(np.arange(len(releases)), np.diff(starts)), np.concatenate(shown)
+    return Membership(person[order], group[order], release, histogram, real, tuple(names.to_list()), label), identifiers
+
+
+def _places(known: Presences, shown: Ints, first: int) -> Ints:
+    """Group of a release to its number among the groups of all releases."""
+    place = np.full(known.groups, -1)
+    place[shown] = first + np.arange(len(shown))
+    return place
+
+
+def _records(known: Presences, release: int, *, strangers: bool) -> tuple[pl.Series, Ints, Bools]:
+    """The records of a release: whose each is, its group, and whether that is somebody known."""
+    only = (np.bincount(known.row, minlength=len(known.ids)) == 1) & known.ids.is_not_null().to_numpy()
+    ids, group = identifier_texts(known.ids.filter(only)), known.group[only[known.row]]
+    if not strangers:
+        return ids, group, np.ones(len(group), np.bool_)
+    others = known.others
+    if others is None:
+        missing = known.histogram.sizes - np.bincount(group, minlength=known.groups)
+        if (missing < 0).any():
+            raise CannotRunError(
+                "more people than records were found in a group: the tables are not of these releases."
+            )
+        others = np.repeat(np.arange(known.groups), missing)
+    names = pl.concat([ids, _strangers(known, len(others), release).alias(ids.name)])
+    return names, np.concatenate([group, others]), np.arange(len(names)) < len(ids)
+
+
+def _strangers(known: Presences, number: int, release: int) -> pl.Series:
+    """Names of the records of a release that are no known person's."""
+    if known.lasting is not None:
+        return _STRANGER + known.lasting.cast(pl.String)
+    return _ALONE + pl.Series(range(number), dtype=pl.Int64).cast(pl.String) + f"\1{release}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes, Ints
+from reissue._arrays import Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.histogram import counted
 from reissue.counting.keys import pack, stable_order
@@ -21,10 +21,10 @@ from reissue.data.table import Table, to_polars
 from reissue.errors import InputError, InternalError
 from reissue.people.containment import containment
 from reissue.published import PublishedRelease
+from reissue.published.boxes import BoxBounds, boxes_in
 from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
-from reissue.taxonomy.notation import parse_column
 
 __all__ = ["by_register", "from_copy", "own_register"]
 
@@ -40,7 +40,7 @@ def own_register(known: Presences, release: Release) -> Presences:
     ends -= ends.min(axis=1, keepdims=True, initial=0)  # a group without anybody may have no box
     keys, _ = pack(list(ends), (ends.max(axis=1, initial=0) + 1).tolist())
     _, first, look = np.unique(keys, return_index=True, return_inverse=True)
-    row, box = _containing(known.table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
+    row, box = _containing(known.table, BoxBounds(release.boxes.lo, release.boxes.hi).some(first))
     found, total = known.histogram, len(first)
     merged = counted(look[found.group], found.value, total, found.values, found.count)
     return Presences(
@@ -64,15 +64,10 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Pr
     schema = _shared(release.schema, release)
     frame, _ = to_polars(people, schema)
     table, names = _register(frame, schema)
-    looks = release.looks
-    parsed = [
-        parse_column(looks.texts[name], coding, partial=True)
-        for name, coding in zip(table.schema.quasi, table.codings, strict=True)
-    ]
-    lo, hi = np.stack([part.lo for part in parsed]), np.stack([part.hi for part in parsed])
-    inhabited = np.flatnonzero((lo <= hi).all(axis=0))
-    row, box = _containing(table, lo[:, inhabited], hi[:, inhabited])
-    pairs = np.unique(np.stack([row, looks.group[inhabited[box]]]), axis=1)
+    boxes = boxes_in(release.of_its_columns(), table.codings)
+    inhabited = np.flatnonzero(boxes.inhabited)
+    row, box = _containing(table, boxes.some(inhabited))
+    pairs = np.unique(np.stack([row, release.looks.group[inhabited[box]]]), axis=1)
     counterfeits = release.counterfeits
     records = int(release.sizes.sum() - counterfeits.sum())
     kept, number = np.unique(pairs[0], return_inverse=True)
@@ -98,19 +93,29 @@ def _labels(release: PublishedRelease) -> SeatLabels | None:
 
 
 def from_copy(release: PublishedRelease) -> Presences:
-    """The presences of a file that kept the identifier: everyone's group is known."""
+    """The presences of a file that kept the identifier: everyone's group is known, and no other record's person."""
     if not release.keeps_identifier:
         raise InputError("These files have no identifier column.")
     ids, row = release.named
-    there = np.flatnonzero(ids.is_not_null().to_numpy())
+    missing = ids.is_null().to_numpy()
+    there, others = np.flatnonzero(~missing), row[missing]
     return Presences(
         ids.gather(there),
         np.arange(len(there)),
         release.group[row[there]],
         release.histogram,
         release.counterfeits,
+        others=release.group[others],
+        lasting=_lookalikes(release, others),
         as_published=True,
     )
+
+
+def _lookalikes(release: PublishedRelease, rows: Ints) -> pl.Series:
+    """Names for rows without an identifier: those that look the same in several releases are one person."""
+    looks = pl.DataFrame({"look": joined_texts(release.main, release.schema.quasi).gather(rows)})
+    turn = pl.int_range(pl.len()).over("look").cast(pl.String)
+    return looks.select(pl.col("look") + "\3" + turn).to_series()
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -131,11 +136,11 @@ def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
     return table, ids.cast(pl.String)
 
 
-def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
+def _containing(table: Table, boxes: BoxBounds) -> tuple[Ints, Ints]:
     """The pairs of a row and a box that it lies in, sorted by row, then box."""
     cells = cells_of(table.codes, table.sizes)
-    cell, box = containment(cells.codes, lo, hi)
-    order = stable_order(box, max(lo.shape[1], 1))
+    cell, box = containment(cells.codes, boxes.lo, boxes.hi)
+    order = stable_order(box, max(len(boxes), 1))
     order = order[stable_order(cell[order], max(len(cells.sizes), 1))]
     cell, box = cell[order], box[order]
     starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))

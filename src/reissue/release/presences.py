@@ -51,8 +51,8 @@ class Presences:
     """Whether everyone here is in the release; otherwise the register is larger."""
     others: Ints | None = None
     """The group of each record that is no known person's; None where only numbers are known."""
-    lasting: Ints | None = None
-    """The number that each of these records keeps from release to release; None: each is in this release only."""
+    lasting: pl.Series | None = None
+    """The name that each of these records keeps from release to release; None: each is in this release only."""
     seats: Ints | None = None
     """For cohorts, the seat of each person, then of each other record."""
     labels: SeatLabels | None = None
@@ -133,7 +133,7 @@ def presences_of(release: Release) -> Presences | None:
         histogram,
         np.bincount(others, minlength=histogram.groups),
         others=others,
-        lasting=None if fakes is None else fakes.names,
+        lasting=None if fakes is None or fakes.names is None else pl.Series(fakes.names),
         seats=seats,
         labels=labels,
     ).with_table(table if len(kept) == table.rows else table.some(kept))

@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.attacks.composition.overlaps import BoxBounds
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
 from reissue.published import PublishedRelease
+from reissue.published.boxes import BoxBounds
 from reissue.published.groups import read_nodes
 from reissue.published.series import Series
 from reissue.schema import Schema

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
+from reissue.published.boxes import BoxBounds
 
-__all__ = ["BoxBounds", "overlapping"]
+__all__ = ["overlapping"]
 
 _FEW = 1 << 14
 """This many pairs are compared without cutting further."""
@@ -19,21 +20,6 @@ _AT_A_TIME = 1 << 21
 """This many pairs are compared at a time where cutting does not help."""
 _WORTH = 0.9
 """A cut that leaves more than this share of the pairs is not made."""
-
-
-@dataclass(frozen=True, eq=False)
-class BoxBounds:
-    """Boxes: the first and the last code of each attribute, attributes x boxes."""
-
-    lo: Codes
-    hi: Codes
-
-    def __len__(self) -> int:
-        return int(self.lo.shape[1])
-
-    def some(self, boxes: Ints) -> "BoxBounds":
-        """Some of them."""
-        return BoxBounds(self.lo[:, boxes], self.hi[:, boxes])
 
 
 @dataclass(frozen=True, eq=False)

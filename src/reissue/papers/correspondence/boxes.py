@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.composition.overlaps import BoxBounds, overlapping
+from reissue.attacks.composition.overlaps import overlapping
 from reissue.counting.histogram import common
 from reissue.errors import CannotRunError
+from reissue.published.boxes import BoxBounds
 from reissue.published.groups import ReleaseCounts, SeriesCounts
 
 __all__ = ["Exposure", "exposures"]

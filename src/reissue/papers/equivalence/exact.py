@@ -16,9 +16,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.hashing import mix
 from reissue.papers.equivalence.history_graph import END, History, attacks
 from reissue.papers.equivalence.merge import coefficients, tied
-from reissue.people.membership import Membership, mix
+from reissue.people.membership import Membership
 
 __all__ = [
     "BucketHistory",
