@@ -14,7 +14,7 @@ from reissue.errors import DataError, InputError
 from reissue.files import tables
 from reissue.files.dialect import Dialect
 from reissue.files.places import refuse_existing, second_path
-from reissue.files.tables import disarm, read_file, write_file, write_files, write_text
+from reissue.files.tables import escape_formulas, read_file, write_file, write_files, write_text
 from tests.effort import examples
 from tests.silence import refused
 
@@ -191,7 +191,7 @@ def test_no_cell_runs_and_every_cell_comes_back(
     path = tmp_path_factory.mktemp("out") / "out.csv"
     frame = pl.DataFrame({name: pl.Series(cells, dtype=pl.String), "y": ["q"] * len(cells)})
     write_file(frame, path)
-    for cell in [*pl.read_csv(path, infer_schema=False).columns, *disarm(frame).to_series(0).drop_nulls()]:
+    for cell in [*pl.read_csv(path, infer_schema=False).columns, *escape_formulas(frame).to_series(0).drop_nulls()]:
         bare = cell.strip(" \u200b\x1b")
         assert not bare.startswith(("\t", "\r", "\n"))
         bare = bare.strip(" \u200b\x1b\t\r\n")
@@ -209,7 +209,7 @@ def _is_number(text: str) -> bool:
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["=1", "-5", "a", "'=1"])])
 def test_formulas_in_columns_of_every_kind(tmp_path: Path, kind: Any) -> None:
     frame = pl.DataFrame({"=x": pl.Series(["=1", "-5", "a", "'=1", None], dtype=kind)})
-    assert disarm(frame).cast(pl.String).to_dict(as_series=False) == {"'=x": ["'=1", "-5", "a", "''=1", None]}
+    assert escape_formulas(frame).cast(pl.String).to_dict(as_series=False) == {"'=x": ["'=1", "-5", "a", "''=1", None]}
     write_file(frame, tmp_path / "out.csv")
     assert read_file(tmp_path / "out.csv").equals(frame.cast(pl.String))
 
@@ -218,7 +218,7 @@ def test_what_is_no_formula_stays() -> None:
     cells = ["-5", "+1.5", "-1e3", "x=1", "[-5, 3]", "'quoted'", "", "-", "--", "+", "=", "@", "- ", " -", "-1,234.50"]
     cells += ["-5%", "- 5", "-.5", "+1E-05", "'-", "'-5", "-\u200b", "\u200b-", "a-b", "–", "—", "\u2212x"]
     frame = pl.DataFrame({"a": cells, "b": [-1] * len(cells)})
-    assert disarm(frame).equals(frame)
+    assert escape_formulas(frame).equals(frame)
 
 
 RUN = ["=1+1", "==", "-1+cmd|' /C calc'!A0", "+A1", "-A1", "-x", "@SUM(1)", "+1-2", "-5 EUR", "-2024-01-31", "=-", "@x"]
@@ -230,7 +230,7 @@ RUN += ["\t1", "\r-", "\n", "+-1", "＝1", "－A1", "-inf", "-5\n=1"]
 )
 def test_what_a_spreadsheet_runs_is_guarded_behind_invisible_characters_too(tmp_path: Path, before: str) -> None:
     frame = pl.DataFrame({"a": [before + cell for cell in RUN]})
-    assert disarm(frame)["a"].to_list() == ["'" + cell for cell in frame["a"]]
+    assert escape_formulas(frame)["a"].to_list() == ["'" + cell for cell in frame["a"]]
     write_file(frame, tmp_path / "out.csv")
     assert read_file(tmp_path / "out.csv").equals(frame)
 

@@ -12,7 +12,7 @@ import pytest
 
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, table_inputs
 from reissue.errors import InputError
-from reissue.files.staging import Staging, scratch_folder, sweep
+from reissue.files.staging import Staging, remove_leftovers, scratch_folder
 from tests.silence import refused
 
 
@@ -247,9 +247,9 @@ def test_only_what_is_ours_and_left_is_swept(tmp_path: Path) -> None:
         elsewhere = mine.replace(mine.split("-")[1], "0" * 8)
         for name in (".reissue-notes.tmp", "notes.tmp", ".reissue-a-b-c.tmp", elsewhere):
             (tmp_path / name).touch()
-        sweep(tmp_path)
+        remove_leftovers(tmp_path)
         assert len(list(tmp_path.iterdir())) == 5
         long_ago = time.time() - 2 * 24 * 60 * 60
         os.utime(tmp_path / elsewhere, (long_ago, long_ago))
-        sweep(tmp_path)
+        remove_leftovers(tmp_path)
         assert not (tmp_path / elsewhere).exists()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reissue.data.table import Table
 from reissue.taxonomy import side_by_side
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 from reissue.taxonomy.tree import Taxonomy
 from tests.effort import examples
 from tests.strategies import Case, tables
@@ -38,7 +38,7 @@ def test_answers_are_those_of_each_alone(case: Case, tight: bool, small: bool) -
     place, lo, hi = _intervals(trees)
     kept, side_by_side._SMALL = side_by_side._SMALL, 512 if small else 0
     try:
-        together = SideBySide.of(trees)
+        together = Forest.of(trees)
         lowest, lost = together.lowest(place, lo, hi), together.lost(place, lo, hi)
         cuts = [together.cut_near(place, median, lo, hi).tolist() for median in (lo, (lo + hi) // 2, hi)]
     finally:
@@ -56,7 +56,7 @@ def test_answers_are_those_of_each_alone(case: Case, tight: bool, small: bool) -
 def test_no_node_below_another_saves_more(case: Case) -> None:
     """From the definition: a node saves, at most, its loss without that of the child that loses least."""
     for tree in Table.read(case.frame, case.schema).with_boxes(tight=False).taxonomies:
-        together = SideBySide.of([tree])
+        together = Forest.of([tree])
         for number, above in enumerate(tree.levels):
             for node, (first, after) in enumerate(zip(above.first[:-1], above.first[1:], strict=True)):
                 leaves = np.arange(first, after)

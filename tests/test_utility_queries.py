@@ -17,7 +17,7 @@ from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.taxonomy.tree import Taxonomy
-from reissue.utility import WORKLOADS, Predicates, Workload, draw, estimates, measure, query_error, true_counts
+from reissue.utility import WORKLOADS, Predicates, Workload, draw_queries, estimates, measure, query_error, true_counts
 from reissue.utility import queries as module
 from reissue.utility.published import from_tables
 from reissue.verify.recheck import make_release
@@ -64,7 +64,7 @@ def test_counts_and_estimates_are_those_by_hand(
     numbers = np.unique(groups, return_inverse=True)[1].astype(np.int32)
     release = make_release(table, Draft(numbers, bucketized=apart), KAnonymity(1), "test", np.random.default_rng(0))
     workload = Workload(**{**WORKLOADS[name].__dict__, "queries": 11, "seed": seed})
-    quasi, secret = draw(workload, table.taxonomies, table.domain if table.schema.sensitive else None)
+    quasi, secret = draw_queries(workload, table.taxonomies, table.domain if table.schema.sensitive else None)
     columns = [*table.codes, *([table.sensitive] if secret else [])]
     every = [*quasi, *([secret] if secret else [])]
     counted = true_counts(columns, every)
@@ -131,7 +131,7 @@ def test_errors_are_relative_to_the_true_count_and_bounded() -> None:
     release = make_release(table, Draft(np.zeros(100, np.int32)), KAnonymity(1), "test", np.random.default_rng(0))
     workload = Workload(200, (1, 1), width=0.5, bound=0.5)
     found = query_error(from_tables(table, read_published(release, table.schema)), workload)
-    quasi, _ = draw(workload, table.taxonomies, None)
+    quasi, _ = draw_queries(workload, table.taxonomies, None)
     true, guessed = (
         true_counts(list(table.codes), quasi),
         estimates(from_tables(table, read_published(release, table.schema)), quasi, None),
@@ -155,7 +155,7 @@ def taxonomies(sizes: list[int]) -> tuple[Taxonomy, ...]:
 def test_queries_are_the_seeds(name: str, seed: int, sizes: list[int]) -> None:
     workload = Workload(**{**WORKLOADS[name].__dict__, "queries": 20, "seed": seed})
     trees = taxonomies(sizes)
-    one, other = (draw(workload, trees, None)[0] for _ in range(2))
+    one, other = (draw_queries(workload, trees, None)[0] for _ in range(2))
     for first, second in zip(one, other, strict=True):
         assert all((first.mask(slice(0, 20)) == second.mask(slice(0, 20))).ravel())
     least, most = workload.sizes(len(sizes))
@@ -173,24 +173,24 @@ def test_queries_are_the_seeds(name: str, seed: int, sizes: list[int]) -> None:
 
 def test_another_seed_asks_other_queries() -> None:
     trees = taxonomies([40, 40])
-    masks = [draw(Workload(50, seed=seed), trees, None)[0][0].mask(slice(0, 50)) for seed in (1, 2)]
+    masks = [draw_queries(Workload(50, seed=seed), trees, None)[0][0].mask(slice(0, 50)) for seed in (1, 2)]
     assert (masks[0] != masks[1]).any()
 
 
 def test_the_papers_workloads_ask_what_they_say() -> None:
     trees = taxonomies([20, 40, 10, 30, 20, 10])
-    quasi, _ = draw(WORKLOADS["anatomy"], trees, None)
+    quasi, _ = draw_queries(WORKLOADS["anatomy"], trees, None)
     share = 0.05 ** (1 / 6)
     for predicate, taxonomy in zip(quasi, trees, strict=True):
         assert predicate.chosen is not None
         assert {len(codes) for codes in predicate.chosen} == {math.ceil(share * taxonomy.size)}
         assert predicate.asked.all()
-    quasi, _ = draw(WORKLOADS["updates"], trees, None)
+    quasi, _ = draw_queries(WORKLOADS["updates"], trees, None)
     assert all(
         (predicate.last - predicate.first + 1 <= taxonomy.size / 2 + 1).all()
         for predicate, taxonomy in zip(quasi, trees, strict=True)
     )
-    quasi, _ = draw(WORKLOADS["providers"], trees, None)
+    quasi, _ = draw_queries(WORKLOADS["providers"], trees, None)
     asked = np.sum([predicate.asked for predicate in quasi], axis=0)
     assert set(asked.tolist()) == {2, 3}
     assert {name: workload.queries for name, workload in WORKLOADS.items()} == {
@@ -204,7 +204,7 @@ def test_the_papers_workloads_ask_what_they_say() -> None:
 
 def test_selectivity_is_what_uniform_data_would_give() -> None:
     trees = taxonomies([100, 100, 100])
-    quasi, _ = draw(Workload(400, "all", selectivity=0.1, sensitive="none"), trees, None)
+    quasi, _ = draw_queries(Workload(400, "all", selectivity=0.1, sensitive="none"), trees, None)
     shares = np.prod([(p.last - p.first + 1) / p.size for p in quasi], axis=0)
     assert 0.08 < shares.mean() < 0.12
 
@@ -213,7 +213,7 @@ def test_nobody_asks_for_the_missing_value() -> None:
     frame = pl.DataFrame({"a": [1, 2, None], "b": ["x", "y", None]})
     table = Table.read(frame, Schema.of_columns(quasi=["a", "b"]))
     for predicate in (Workload(60, "all"), Workload(60, "all", "values")):
-        for column in draw(predicate, table.taxonomies, None)[0]:
+        for column in draw_queries(predicate, table.taxonomies, None)[0]:
             assert not column.mask(slice(0, 60))[2].any()
 
 

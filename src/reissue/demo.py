@@ -18,7 +18,7 @@ from reissue import synth
 from reissue.attacks import registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point
 from reissue.errors import InputError
-from reissue.files.staging import sweep
+from reissue.files.staging import remove_leftovers
 from reissue.files.tables import write_file, write_private, write_text
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
@@ -197,7 +197,7 @@ def _clear(out: Path, *, force: bool) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"'{out}' is a file. Choose another name for the folder.")
     if out.is_dir():
-        sweep(out)
+        remove_leftovers(out)
     if out.is_dir() and any(out.iterdir()):
         if not force:
             raise InputError(f"The folder '{out}' is not empty. Choose another one, or force=True to replace a demo.")

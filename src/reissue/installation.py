@@ -18,8 +18,8 @@ from reissue._notebook import card
 from reissue._version import __version__
 from reissue.engines.spark.java import OLDEST, find_java
 from reissue.errors import ReissueError
-from reissue.files.child import ask
-from reissue.files.limits import ENVIRONMENT, allowance, machine_memory, shown_bytes
+from reissue.files.child import ask_reader
+from reissue.files.limits import ENVIRONMENT, machine_memory, reading_allowance, shown_bytes
 
 __all__ = ["Doctor", "MachinePart", "doctor"]
 
@@ -130,8 +130,8 @@ def _limit() -> MachinePart:
     """Whether files are read under a limit on memory, which is tried."""
     use = "a file made to harm its reader ends in an error"
     try:
-        most = allowance()
-        held = ask("limited", "memory", {"most": most})
+        most = reading_allowance()
+        held = ask_reader("limited", "memory", {"most": most})
     except ReissueError as problem:
         return MachinePart("Limit on files", False, "files cannot be read under a limit", use, str(problem))
     if not held:

@@ -16,7 +16,7 @@ from reissue.papers.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from reissue.solver.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
-from reissue.updates import UpdateModel, mark_of, read_updates
+from reissue.updates import UpdateModel, fingerprint_of, read_updates
 from tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
@@ -182,7 +182,9 @@ def test_models_that_new_values_change_need_trails(updates: str, names: list[str
 
 def test_marks_tell_models_apart_whatever_the_order() -> None:
     one = UpdateModel.in_branches(["a", "b", "c"], np.array([0, 0, 1]))
-    assert mark_of(one) == mark_of(one.aligned(["c", "b", "a"])) == mark_of(one.aligned(["new", "a"]))
-    assert mark_of(one) != mark_of(UpdateModel.in_branches(["a", "b", "c"], np.array([1, 0, 0])))
-    assert mark_of(one) != mark_of(UpdateModel.in_branches(["a", "b", "c", "d"], np.array([0, 0, 1, 0])))
-    assert mark_of(UpdateModel.none(["a"])) == mark_of(UpdateModel.none(["b", "c"])) == ""
+    assert (
+        fingerprint_of(one) == fingerprint_of(one.aligned(["c", "b", "a"])) == fingerprint_of(one.aligned(["new", "a"]))
+    )
+    assert fingerprint_of(one) != fingerprint_of(UpdateModel.in_branches(["a", "b", "c"], np.array([1, 0, 0])))
+    assert fingerprint_of(one) != fingerprint_of(UpdateModel.in_branches(["a", "b", "c", "d"], np.array([0, 0, 1, 0])))
+    assert fingerprint_of(UpdateModel.none(["a"])) == fingerprint_of(UpdateModel.none(["b", "c"])) == ""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reissue.errors import DataError, InputError
 from reissue.files.dialect import FOUND, Dialect, dialect_from
-from reissue.files.tables import csv_bytes, read_file, settle, write_file
+from reissue.files.tables import csv_bytes, detect_dialect, read_file, write_file
 from tests.effort import examples
 from tests.silence import refused
 
@@ -28,7 +28,7 @@ def lay(folder: Path, content: str | bytes, name: str = "in.csv") -> Path:
 
 def test_a_german_office_export(tmp_path: Path) -> None:
     path = lay(tmp_path, GERMAN.encode("cp1252"))
-    assert settle(path).sentence == "; between cells, Windows-1252, decimal commas, dates as dd.mm.yyyy"
+    assert detect_dialect(path).sentence == "; between cells, Windows-1252, decimal commas, dates as dd.mm.yyyy"
     frame = read_file(path)
     assert frame.to_dict(as_series=False) == {
         "Name": ["Jörg", "Zoë"],
@@ -41,13 +41,13 @@ def test_a_german_office_export(tmp_path: Path) -> None:
 
 def test_it_goes_out_as_it_came_in(tmp_path: Path) -> None:
     path = lay(tmp_path, GERMAN.encode("cp1252"))
-    frame, dialect = read_file(path), settle(path)
+    frame, dialect = read_file(path), detect_dialect(path)
     write_file(frame, tmp_path / "out.csv", dialect=dialect)
     assert (tmp_path / "out.csv").read_bytes().decode("cp1252") == GERMAN.replace("1.234,50", "1234,5").replace(
         "987,00", "987,0"
     )
     assert read_file(tmp_path / "out.csv").equals(frame)
-    assert settle(tmp_path / "out.csv") == dialect
+    assert detect_dialect(tmp_path / "out.csv") == dialect
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -56,7 +56,7 @@ def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
     content = "name,cost\nÄ€ß,5\n".encode(encoding)
     path = lay(tmp_path, gzip.compress(content) if packed else content, "in.csv.gz" if packed else "in.csv")
     assert read_file(path).to_dict(as_series=False) == {"name": ["Ä€ß"], "cost": [5]}
-    assert settle(path).bom == (encoding == "utf-8-sig")
+    assert detect_dialect(path).bom == (encoding == "utf-8-sig")
 
 
 def test_an_encoding_may_be_named(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_can_be_read_in_two_ways_goes_with_the_other_columns(tmp_path: Path
         path = lay(tmp_path, f"a;b\n1.234;{mark}\n5.678;{mark}\n")
         assert read_file(path)["a"].to_list() == expected
     path = lay(tmp_path, "a;b\n1.234;x\n5.678;y\n")
-    assert settle(path).decimal == ","
+    assert detect_dialect(path).decimal == ","
     assert read_file(path)["a"].to_list() == [1234, 5678]
     assert read_file(path, dialect=Dialect(decimal="."))["a"].to_list() == [1.234, 5.678]
 

@@ -16,8 +16,8 @@ from reissue.errors import DataError, InputError
 from reissue.files import extras
 from reissue.files.databases import database_table
 from reissue.files.dialect import FOUND, Dialect
-from reissue.files.places import part_of, written_like
-from reissue.files.tables import read_file, read_here, settle, settle_here, write_file, write_files
+from reissue.files.places import default_output, part_of
+from reissue.files.tables import detect_dialect, detect_dialect_here, read_file, read_here, write_file, write_files
 from tests.silence import refused
 
 READS_ANOTHER = "select * from read_csv('{}')"
@@ -66,7 +66,7 @@ def test_a_workbook_as_offices_have_it(tmp_path: Path) -> None:
         ["Zoë", "987,00", "31.12.1999", "80331"],
     ]
     path = book(tmp_path / "in.xlsx", {"Deckblatt": [["leer"]], "Tabelle 1": rows})
-    dialect = settle(f"{path}#Tabelle 1")
+    dialect = detect_dialect(f"{path}#Tabelle 1")
     assert dialect.sentence == "the sheet 'Tabelle 1', column names in row 3"
     frame = read_file(f"{path}#Tabelle 1")
     assert frame.rows() == [
@@ -89,7 +89,7 @@ def test_a_workbook_that_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".xlsx", ".xls", ".ods"])
 def test_a_workbook_of_a_real_office(ending: str) -> None:
     path = MADE / f"patienten{ending}"
-    assert settle(path).sentence == "the sheet 'Patienten 2024', column names in row 3"
+    assert detect_dialect(path).sentence == "the sheet 'Patienten 2024', column names in row 3"
     frame = read_file(path)
     assert frame.height == 12
     assert frame.columns[:4] == ["Patientennummer", "Geburtsdatum", "PLZ", "Größe (m)"]
@@ -135,9 +135,9 @@ def test_a_statistics_file_that_is_none(tmp_path: Path) -> None:
 
 
 def test_what_is_read_only_goes_out_as_something_else() -> None:
-    assert written_like(Path("a/data.ods"), "release") == Path("a/data.release.xlsx")
-    assert written_like(Path("book.xlsx#Mai"), "release") == Path("book.release.xlsx")
-    assert written_like(Path("data.CSV.gz"), "release") == Path("data.release.CSV.gz")
+    assert default_output(Path("a/data.ods"), "release") == Path("a/data.release.xlsx")
+    assert default_output(Path("book.xlsx#Mai"), "release") == Path("book.release.xlsx")
+    assert default_output(Path("data.CSV.gz"), "release") == Path("data.release.CSV.gz")
     assert part_of(Path("a#b.csv")) == (Path("a#b.csv"), None)
 
 
@@ -195,7 +195,7 @@ def test_an_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
 
     path = book(tmp_path / "in.xlsx", {"a": [["x"], [1]]})
     monkeypatch.setattr(extras, "import_module", absent)
-    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: settle_here(path, FOUND))
+    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: detect_dialect_here(path, FOUND))
     (tmp_path / "in.sav").touch()
     sav = tmp_path / "in.sav"
     said = refused(InputError, lambda: read_here(sav, text=(), as_text=(), dialect=FOUND, only=()))

@@ -23,8 +23,8 @@ from reissue.engines.stream import open_stream
 from reissue.errors import DataError, InputError
 from reissue.files import child
 from reissue.files.dialect import Dialect
-from reissue.files.limits import ENVIRONMENT, allowance, machine_memory
-from reissue.files.tables import read_file, settle, write_file
+from reissue.files.limits import ENVIRONMENT, machine_memory, reading_allowance
+from reissue.files.tables import detect_dialect, read_file, write_file
 from tests.silence import refused
 
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -75,7 +75,7 @@ def reads(path: Path) -> None:
 def test_a_workbook_whose_last_cell_is_far_away(small: Path, tmp_path: Path) -> None:
     path = workbook(tmp_path / "in.xlsx", {"A1": "zebra", "XFD1048576": "walrus"})
     assert path.stat().st_size < 2000
-    for call in (lambda: settle(path), lambda: read_file(path)):
+    for call in (lambda: detect_dialect(path), lambda: read_file(path)):
         said = refused(DataError, call, ["zebra", "walrus"])
         assert "1,048,576 rows and 16,384 columns" in said
         assert ENVIRONMENT in said
@@ -227,13 +227,13 @@ def test_without_a_python_to_start_it_says_so(small: Path, monkeypatch: pytest.M
 
 def test_how_much_memory_a_file_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENVIRONMENT, raising=False)
-    assert allowance() == machine_memory() // 2
+    assert reading_allowance() == machine_memory() // 2
     for given, most in (("4GB", 2**32), ("500 mb", 500 * 2**20), ("25%", machine_memory() // 4), ("unlimited", 0)):
         monkeypatch.setenv(ENVIRONMENT, given)
-        assert allowance() == most
+        assert reading_allowance() == most
     for given in ("much", "0", "-1GB", "4GBB"):
         monkeypatch.setenv(ENVIRONMENT, given)
-        assert "such as 4GB" in refused(InputError, allowance)
+        assert "such as 4GB" in refused(InputError, reading_allowance)
 
 
 def test_the_command_line_ends_as_for_any_bad_file(

@@ -37,7 +37,7 @@ def _published_before(month: object, ledger: Ledger, earlier: pytest.MonkeyPatch
     from reissue.publishing import candidate
 
     def marked(book: Ledger, asked: list[object], table: object, *_: object) -> tuple[str, object]:
-        return marks.mark_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
+        return marks.fingerprint_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
 
     earlier.setattr(candidate, "_marked", marked)
     return publish_next(month, ledger).release.frame

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.data.draws import draw_key, drawn
+from reissue.data.draws import draw_key, with_draws
 from reissue.publishing.larger.folder import anonymize_folder
 from tests.effort import examples
 
@@ -116,7 +116,7 @@ def test_who_comes_first_is_as_likely_anybody(ids: bool) -> None:
     read = ri.Table.read(table, schema(ids=ids))
     first, pairs = Counter[int](), Counter[bool]()
     for seed in range(3000):
-        draw = drawn(read, draw_key(np.random.default_rng(seed))).draw
+        draw = with_draws(read, draw_key(np.random.default_rng(seed))).draw
         assert draw is not None
         order = np.argsort(draw.of(np.arange(6)))
         first[int(read.sensitive[order[0]])] += 1

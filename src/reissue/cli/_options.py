@@ -146,12 +146,12 @@ def dialect_of(texts: Sequence[str] | None) -> "Dialect":
 def say_reading(tables: Sequence[Any], given: "Dialect", *, quiet: bool) -> None:
     """One line for each way in which files are read, where it is not the usual one."""
     from reissue.cli import _render
-    from reissue.files.tables import settle
+    from reissue.files.tables import detect_dialect
 
     files: dict[str, list[str]] = {}
     for table in tables:
         if isinstance(table, Path) and not quiet:
-            files.setdefault(settle(table, given).sentence, []).append(table.name)
+            files.setdefault(detect_dialect(table, given).sentence, []).append(table.name)
     for sentence, names in files.items():
         if sentence:
             _render.say(f"{names[0] if len(names) == 1 else plural(len(names), 'file')}: read with {sentence}.")
@@ -162,9 +162,9 @@ def released_dialect(data: Any, reading: Sequence[str] | None, writing: Sequence
     from dataclasses import replace
 
     from reissue.files.dialect import PLAIN
-    from reissue.files.tables import settle
+    from reissue.files.tables import detect_dialect
 
-    own = settle(data, dialect_of(reading)) if isinstance(data, Path) else PLAIN
+    own = detect_dialect(data, dialect_of(reading)) if isinstance(data, Path) else PLAIN
     own = own if own.delimiter else PLAIN
     asked = dialect_of(writing)
     named = {name: getattr(asked, name) for name in ("delimiter", "encoding", "decimal", "dates")}
@@ -173,11 +173,11 @@ def released_dialect(data: Any, reading: Sequence[str] | None, writing: Sequence
 
 def target_beside(data: Any) -> Path:
     """Where a release goes if nobody says so: beside its table, in the same format."""
-    from reissue.files.places import DATABASES, part_of, written_like
+    from reissue.files.places import DATABASES, default_output, part_of
 
     if not isinstance(data, Path) or part_of(data)[0].suffix.lower() in DATABASES:
         raise InputError("Where shall the release go? The data is in a database: name a file or a table with --out.")
-    return data.with_name(f"{data.name}.release.csv") if data.is_dir() else written_like(data, "release")
+    return data.with_name(f"{data.name}.release.csv") if data.is_dir() else default_output(data, "release")
 
 
 def options_of(texts: Sequence[str]) -> dict[str, Any]:

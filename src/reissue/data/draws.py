@@ -17,7 +17,7 @@ from reissue._arrays import Codes, Ints
 from reissue.counting.hashing import mix, row_words
 from reissue.data.table import Table
 
-__all__ = ["Drawn", "draw_key", "drawn", "person_draws"]
+__all__ = ["FixedDraws", "draw_key", "person_draws", "with_draws"]
 
 _STREAM = 2**32 - 1
 """Tells the key's random numbers from those of regions, which are numbered from 1."""
@@ -35,7 +35,7 @@ def person_draws(ids: pl.Series, key: bytes) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class FixedDraws:
     """Numbers that are there, one for each row."""
 
     numbers: Ints
@@ -44,13 +44,13 @@ class Drawn:
         """Those of some rows."""
         return self.numbers[rows]
 
-    def some(self, rows: Ints) -> "Drawn":
+    def some(self, rows: Ints) -> "FixedDraws":
         """Those of a table that has these rows only."""
-        return Drawn(self.numbers[rows])
+        return FixedDraws(self.numbers[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class _ToDraw:
+class _LazyDraws:
     """Numbers that are drawn when they are asked for: most rows of a large table have no equal."""
 
     key: bytes = field(repr=False)
@@ -66,7 +66,7 @@ class _ToDraw:
             return person_draws(shown.to_series(), self.key)
         return _row_draws(self.codes[:, rows], shown, self.key)
 
-    def some(self, rows: Ints) -> "_ToDraw":
+    def some(self, rows: Ints) -> "_LazyDraws":
         """Those of a table that has these rows only."""
         return replace(self, codes=self.codes[:, rows], shown=self._shown(rows))
 
@@ -75,11 +75,11 @@ class _ToDraw:
         return self.shown[rows] if self.shown.width else self.shown
 
 
-def drawn(table: Table, key: bytes) -> Table:
+def with_draws(table: Table, key: bytes) -> Table:
     """The same table with numbers for its rows."""
     known = table.schema.identifier
     names = [*table.schema.sensitive, *table.schema.kept] if known is None else [known]
-    return replace(table, draw=_ToDraw(key, table.codes, table.frame.select(names), known is not None))
+    return replace(table, draw=_LazyDraws(key, table.codes, table.frame.select(names), known is not None))
 
 
 def _row_draws(codes: Codes, shown: pl.DataFrame, key: bytes) -> Ints:

@@ -14,7 +14,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.databases import DatabaseTable
 from reissue.files.dialect import FOUND, Dialect
-from reissue.files.places import FORMATS, format_of, in_folder
+from reissue.files.places import FORMATS, format_of, is_table_file
 from reissue.files.tables import read_file, refuse_nested
 from reissue.schema import Schema
 
@@ -147,7 +147,7 @@ def read_together(
             'file names in the schema, as  x = "provider".'
         )
     frames = []
-    for file in sorted(place for place in path.iterdir() if in_folder(place)):
+    for file in sorted(place for place in path.iterdir() if is_table_file(place)):
         frame = read_file(file, text=text, as_text=as_text, dialect=dialect, only=only)
         refuse_nested(frame, schema.used if schema else ())
         if name in frame.columns:

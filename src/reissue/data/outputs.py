@@ -12,7 +12,7 @@ from reissue.files.places import (
     FORMATS,
     MANIFEST,
     SECOND_TABLES,
-    in_folder,
+    is_table_file,
     part_of,
     refuse_existing,
     refuse_folder,
@@ -153,7 +153,7 @@ def _within(path: Path) -> Iterator[Path]:
 
 def _lies_among(place: Path, folder: Path) -> bool:
     """Whether a new table would be one more of those that are read from a folder."""
-    return in_folder(place) and folder.is_dir() and bool(_marks(place.parent) & _marks(folder))
+    return is_table_file(place) and folder.is_dir() and bool(_marks(place.parent) & _marks(folder))
 
 
 def _marks(path: Path) -> set[object]:

@@ -18,7 +18,7 @@ from reissue.data.identifiers import identifier_texts
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, PLAIN, Dialect
-from reissue.files.tables import refuse_nested, settle
+from reissue.files.tables import detect_dialect, refuse_nested
 from reissue.protection import TOGETHER, Protection
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare, unrounded
@@ -201,7 +201,7 @@ class Table:
         hidden = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, secrets, strict=True)]
         sensitive, domain, joint = joint_codes(hidden, secrets, frame.height)
         used = frame.select([name for name in frame.columns if name in schema.used])
-        manner = settle(data, dialect) if isinstance(data, str | Path) else PLAIN
+        manner = detect_dialect(data, dialect) if isinstance(data, str | Path) else PLAIN
         return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, dialect=manner)
 
 

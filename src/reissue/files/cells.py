@@ -27,7 +27,7 @@ __all__ = [
     "as_numbers",
     "in_standard_writing",
     "inexact",
-    "say_missing",
+    "report_missing",
     "whole_if_all_are",
     "with_standard_values",
     "without_codes",
@@ -230,7 +230,7 @@ def _is_number(mark: str) -> bool:
         return False
 
 
-def say_missing(path: Path, found: Found) -> None:
+def report_missing(path: Path, found: Found) -> None:
     """Say which marks were read as missing, in how many cells of which columns."""
     if not found:
         return

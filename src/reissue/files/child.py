@@ -23,9 +23,9 @@ import polars as pl
 
 from reissue import errors
 from reissue.errors import DataError, InputError, InternalError, ReadingNote
-from reissue.files.limits import ENVIRONMENT, allowance, shown_bytes
+from reissue.files.limits import ENVIRONMENT, reading_allowance, shown_bytes
 
-__all__ = ["LAST", "MODULE", "MORE", "ask", "receive", "send"]
+__all__ = ["LAST", "MODULE", "MORE", "ask_reader", "receive", "send"]
 
 MODULE = "reissue.files.reader"
 MORE, LAST = b"more", b"last"
@@ -184,7 +184,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def ask(verb: str, path: str | Path, given: Mapping[str, Any]) -> Any:
+def ask_reader(verb: str, path: str | Path, given: Mapping[str, Any]) -> Any:
     """Return what the reader makes of a file: a dataframe, or what JSON can say.
 
     Parameters
@@ -202,7 +202,7 @@ def ask(verb: str, path: str | Path, given: Mapping[str, Any]) -> Any:
         What the function raised; or that reading took more memory than it may, or crashed the reader.
 
     """
-    asked = {"verb": verb, "given": given, "folder": str(Path.cwd()), "most": allowance()}
+    asked = {"verb": verb, "given": given, "folder": str(Path.cwd()), "most": reading_allowance()}
     said, parts = _READERS.ask(json.dumps(asked).encode(), str(path))
     for fact, advice in said["notes"]:
         warnings.warn(ReadingNote(fact, advice), stacklevel=4)
@@ -228,7 +228,7 @@ def _error(kind: str, message: str, path: str) -> Exception:
 def _ended(path: str, *, lack: bool) -> DataError:
     if not lack:
         return DataError(f"'{path}' cannot be read: it is damaged, or not what its ending says. Its reader crashed.")
-    most = allowance()
+    most = reading_allowance()
     limit = f"more than the {shown_bytes(most)} of memory that a file may take" if most else "more memory than there is"
     return DataError(
         f"'{path}' cannot be read: that takes {limit}. If you trust the file, raise the limit with {ENVIRONMENT} "

@@ -18,11 +18,11 @@ from typing import IO, Any, Self, cast
 import polars as pl
 
 from reissue.errors import DataError
-from reissue.files.cells import inexact, say_missing, with_standard_values, without_marks
+from reissue.files.cells import inexact, report_missing, with_standard_values, without_marks
 from reissue.files.dialect import Dialect
 from reissue.files.limits import MOST_COLUMNS
 
-__all__ = ["disarm", "read_csv", "rearm"]
+__all__ = ["escape_formulas", "read_csv", "unescape_formulas"]
 
 _UNSEEN = r"\p{Cc}\p{Cf}\p{Z}\u{34F}\u{115F}\u{1160}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}"
 """Characters that a reader does not see, and that some spreadsheet may skip: control, zero-width, blank."""
@@ -68,7 +68,7 @@ def read_csv(
     quoted = [name for name in wanted if facts[f"quoted {name}"]]
     frame = frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
     frame, marks = without_marks(frame, dialect, text=text, as_text=as_text)
-    say_missing(path, marks)
+    report_missing(path, marks)
     frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     # Where commas are decimal marks, points may be between thousands: only what is not is a number with a point.
     return frame.with_columns(pl.col(name).cast(pl.Float64) for name in late if frame.schema[name] == pl.String)
@@ -179,15 +179,15 @@ def _blank_end(file: _File, width: int, rows: int) -> int:
     return blank
 
 
-def disarm(frame: pl.DataFrame) -> pl.DataFrame:
+def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
     columns = [_disarmed(column) for column in frame.iter_columns()]
     names = _disarmed(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
 
 
-def rearm(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame as it was before `disarm`."""
+def unescape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame as it was before `escape_formulas`."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return frame.with_columns(_rearmed(pl.col(name)) for name in texts) if texts else frame
 
@@ -207,7 +207,7 @@ def _disarmed(column: pl.Series) -> pl.Series:
 
 
 def _rearmed(cell: pl.Expr) -> pl.Expr:
-    """Text as it was before `disarm`."""
+    """Text as it was before `escape_formulas`."""
     return pl.when(cell.str.starts_with("'") & _runs(cell)).then(cell.str.strip_prefix("'")).otherwise(cell)
 
 

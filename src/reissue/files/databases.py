@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import polars as pl
 
 from reissue.errors import DataError, InputError
-from reissue.files.child import ask
-from reissue.files.extras import needed
+from reissue.files.child import ask_reader
+from reissue.files.extras import import_optional
 
 __all__ = ["DatabaseTable", "database_table", "is_database_url", "read_duckdb", "writing"]
 
@@ -64,7 +64,7 @@ class DatabaseTable:
         if self.kind != "duckdb":
             return _from_sql(self)
         _refuse_absent_file(self)
-        frame: pl.DataFrame = ask("duckdb", f"table {self.table}", asdict(self))
+        frame: pl.DataFrame = ask_reader("duckdb", f"table {self.table}", asdict(self))
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -101,7 +101,7 @@ def _engine(place: DatabaseTable) -> Iterator[Any]:
 
     url = place.url
     if place.kind == "postgres":
-        needed("psycopg", "postgres", "A PostgreSQL database is asked for")
+        import_optional("psycopg", "postgres", "A PostgreSQL database is asked for")
         url = "postgresql+psycopg://" + url.partition("://")[2]
     try:
         # SQLite's driver would commit each new table by itself, unless transactions are left to us.
@@ -207,7 +207,7 @@ def _sql_type(sa: Any, dtype: pl.DataType) -> Any:
 
 @contextmanager
 def _duckdb(place: DatabaseTable, *, read_only: bool) -> Iterator[Any]:
-    duckdb = needed("duckdb", "duckdb", "A DuckDB database is asked for")
+    duckdb = import_optional("duckdb", "duckdb", "A DuckDB database is asked for")
     try:
         config = {} if place.external or not read_only else {_EXTERNAL: "false"}
         with duckdb.connect(place.url.partition(":///")[2], read_only=read_only, config=config) as connection:

@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 
 from reissue.errors import DataError, InputError, nearest
 
-__all__ = ["DATES", "FOUND", "MARKS", "PLAIN", "Dialect", "dialect_from", "settle_csv"]
+__all__ = ["DATES", "FOUND", "MARKS", "PLAIN", "Dialect", "detect_csv_dialect", "dialect_from"]
 
 DATES: Mapping[str, str] = {
     "dd.mm.yyyy": "%d.%m.%Y",
@@ -139,7 +139,7 @@ def dialect_from(options: Mapping[str, Any]) -> Dialect:
 # --- CSV -------------------------------------------------------------------------------------------------------------
 
 
-def settle_csv(path: Path, given: Dialect, *, packed: bool) -> Dialect:
+def detect_csv_dialect(path: Path, given: Dialect, *, packed: bool) -> Dialect:
     """The dialect of a CSV file with all that was not given found."""
     with _opened(path, packed) as file:
         start = file.read(_BEGINNING)

@@ -14,13 +14,13 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError, nearest
-from reissue.files.cells import say_missing, whole_if_all_are, with_standard_values, without_marks
-from reissue.files.csv import disarm, rearm
+from reissue.files.cells import report_missing, whole_if_all_are, with_standard_values, without_marks
+from reissue.files.csv import escape_formulas, unescape_formulas
 from reissue.files.dialect import Dialect
-from reissue.files.extras import needed
+from reissue.files.extras import import_optional
 from reissue.files.limits import refuse_large_package
 
-__all__ = ["read_excel", "settle_excel", "write_excel"]
+__all__ = ["detect_excel_dialect", "read_excel", "write_excel"]
 
 _FIRST = 40
 """Rows among which the header is looked for."""
@@ -30,7 +30,7 @@ _MOST_ROWS = 1_048_575
 """A sheet has no more rows below its header."""
 
 
-def settle_excel(path: Path, given: Dialect) -> Dialect:
+def detect_excel_dialect(path: Path, given: Dialect) -> Dialect:
     """The sheet and the row of its header; the sheet is only named where there are several."""
     refuse_large_package(path)
     book = _book(path)
@@ -61,15 +61,15 @@ def read_excel(
     frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
     if only and set(only) <= set(frame.columns):
         frame = frame.select(name for name in frame.columns if name in set(only))
-    frame, marks = without_marks(rearm(frame), dialect, text=text, as_text=as_text)
-    say_missing(path, marks)
+    frame, marks = without_marks(unescape_formulas(frame), dialect, text=text, as_text=as_text)
+    report_missing(path, marks)
     frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     texts = frame.columns if as_text is None else [name for name in frame.columns if name in {*text, *as_text}]
     return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
 
 
 def _book(path: Path) -> Any:
-    fastexcel = needed("fastexcel", "excel", f"'{path}' is a workbook")
+    fastexcel = import_optional("fastexcel", "excel", f"'{path}' is a workbook")
     try:
         book = fastexcel.read_excel(path)
     except fastexcel.FastExcelError:
@@ -134,9 +134,9 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
 
 def write_excel(frame: pl.DataFrame, path: Path, sheet: str = "release") -> None:
     """One sheet; no cell is a formula, and text that a spreadsheet would run gets an apostrophe as in CSV."""
-    xlsxwriter = needed("xlsxwriter", "excel", "A workbook is asked for")
+    xlsxwriter = import_optional("xlsxwriter", "excel", "A workbook is asked for")
     if frame.height > _MOST_ROWS:
         raise InputError(f"A sheet has at most {_MOST_ROWS:,} rows. Choose another ending, such as .csv or .parquet.")
     options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
     with xlsxwriter.Workbook(str(path), options) as book:
-        disarm(frame).write_excel(book, worksheet=sheet[:31], autofit=False, table_style=None)
+        escape_formulas(frame).write_excel(book, worksheet=sheet[:31], autofit=False, table_style=None)

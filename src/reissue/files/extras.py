@@ -5,10 +5,10 @@ from typing import Any
 
 from reissue.errors import InputError
 
-__all__ = ["needed"]
+__all__ = ["import_optional"]
 
 
-def needed(module: str, extra: str, what: str) -> Any:
+def import_optional(module: str, extra: str, what: str) -> Any:
     """A library; where it is not installed, an error that says which extra brings it."""
     try:
         return import_module(module)

@@ -21,16 +21,16 @@ from reissue.errors import DataError, InputError
 __all__ = [
     "ENVIRONMENT",
     "MOST_COLUMNS",
-    "allowance",
-    "holds",
     "keep_no_core_file",
+    "limit_holds",
     "limit_this_process",
     "machine_memory",
+    "memory_in_use",
+    "reading_allowance",
     "refuse_large_grid",
     "refuse_large_package",
     "refuse_large_parquet",
     "shown_bytes",
-    "taken",
 ]
 
 try:
@@ -64,7 +64,7 @@ def _memories() -> Iterator[int]:
         yield from (limit for limit in limits if limit != resource.RLIM_INFINITY)
 
 
-def allowance() -> int:
+def reading_allowance() -> int:
     """Return the bytes that reading a file may take; 0 if there is no limit.
 
     Raises
@@ -110,7 +110,7 @@ def keep_no_core_file() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def taken() -> int:
+def memory_in_use() -> int:
     """Return the bytes of private memory that this process has asked for so far; a guess where the system is silent."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
@@ -118,7 +118,7 @@ def taken() -> int:
     return 2**30
 
 
-def holds(most: int) -> bool:
+def limit_holds(most: int) -> bool:
     """Return whether the system refuses this process more than its limit of so many bytes; macOS and Windows do not."""
     import mmap
 
@@ -146,7 +146,7 @@ _CHUNK = 2**20
 
 def refuse_large_grid(path: Path, rows: int, columns: int, cell: int = _NUMBER, advice: str = "") -> None:
     """Stop if so many cells take more memory than a file may."""
-    most = allowance()
+    most = reading_allowance()
     if most and rows * columns * cell > most:
         raise DataError(
             f"'{path}' has {rows:,} rows and {columns:,} columns, which take {shown_bytes(rows * columns * cell)} of "
@@ -166,7 +166,7 @@ def refuse_large_package(path: Path) -> None:
         return
     try:
         with zipfile.ZipFile(path) as package:
-            size, most = sum(one.file_size for one in package.infolist()), allowance()
+            size, most = sum(one.file_size for one in package.infolist()), reading_allowance()
             if most and size > most:
                 raise DataError(
                     f"'{path}' unpacks to {shown_bytes(size)}; a file may take {shown_bytes(most)} of memory. If it is "
@@ -181,7 +181,7 @@ def refuse_large_package(path: Path) -> None:
 
 def _refuse_large_sheet(path: Path, package: zipfile.ZipFile, name: str) -> None:
     columns = max((_number(one) for found in _found(package, name, _COLUMN) for one in set(found)), default=0)
-    most = allowance()
+    most = reading_allowance()
     if most and _MOST_ROWS * columns * _CELL > most:
         rows = max((int(one) for found in _found(package, name, _ROW) for one in found), default=0)
         advice = "Delete the cells far from the table, which may be forgotten ones. "

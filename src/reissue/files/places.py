@@ -15,8 +15,9 @@ __all__ = [
     "MANIFEST",
     "SECOND_TABLES",
     "beside_folder",
+    "default_output",
     "format_of",
-    "in_folder",
+    "is_table_file",
     "part_of",
     "read_whole",
     "refuse_absent",
@@ -24,7 +25,6 @@ __all__ = [
     "refuse_folder",
     "second_path",
     "state_folder",
-    "written_like",
 ]
 
 FORMATS = (
@@ -89,13 +89,13 @@ def refuse_absent(path: Path) -> None:
     raise DataError(f"There is no file '{file}'." + (f" Did you mean '{near[0]}'?" if near else ""))
 
 
-def in_folder(path: Path) -> bool:
+def is_table_file(path: Path) -> bool:
     """Whether a file of a folder is one of its tables; .txt is more often a text for people."""
     name = path.name.lower()
     return name.endswith(FORMATS) and not name.endswith((".txt", ".txt.gz"))
 
 
-def written_like(path: Path, name: str) -> Path:
+def default_output(path: Path, name: str) -> Path:
     """Where a table made of another one goes, beside it and in its format where that can be written."""
     file, _ = part_of(path)
     ending = format_of(file)

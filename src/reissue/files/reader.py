@@ -22,8 +22,8 @@ from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
 from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
-from reissue.files.limits import ENVIRONMENT, holds, keep_no_core_file, limit_this_process, taken
-from reissue.files.tables import read_here, settle_here
+from reissue.files.limits import ENVIRONMENT, keep_no_core_file, limit_holds, limit_this_process, memory_in_use
+from reissue.files.tables import detect_dialect_here, read_here
 
 __all__ = ["main"]
 
@@ -49,12 +49,12 @@ def main() -> None:
     keep_no_core_file()
     _warm_up()
     send(answers, b"ready")
-    started = taken()
+    started = memory_in_use()
     with suppress(EOFError, BrokenPipeError):
         more = True
         while more:
             _answer(json.loads(receive(requests)), answers, started)
-            more = taken() < started + _KEPT
+            more = memory_in_use() < started + _KEPT
             send(answers, MORE if more else LAST)
 
 
@@ -107,12 +107,12 @@ def _read(given: dict[str, Any]) -> pl.DataFrame:
 
 
 def _settle(given: dict[str, Any]) -> dict[str, Any]:
-    return asdict(settle_here(Path(given["path"]), Dialect(**given["dialect"])))
+    return asdict(detect_dialect_here(Path(given["path"]), Dialect(**given["dialect"])))
 
 
 def _limited(given: dict[str, Any]) -> bool:
     """Whether the limit of this request holds on this system."""
-    return bool(given["most"]) and holds(given["most"])
+    return bool(given["most"]) and limit_holds(given["most"])
 
 
 def _duckdb(given: dict[str, Any]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from typing import Self
 
 from reissue.errors import InputError
 
-__all__ = ["Staging", "reason", "scratch_folder", "sweep", "sync_folder"]
+__all__ = ["Staging", "reason", "remove_leftovers", "scratch_folder", "sync_folder"]
 
 _PREFIX = ".reissue-"
 _SCRATCH = "reissue-"
@@ -68,7 +68,7 @@ class Staging:
     def add_folder(self, place: Path) -> Path:
         """Begin a new folder, to be placed with all that is added to it. Returns where to fill it."""
         with _explained(place):
-            sweep(place.parent)
+            remove_leftovers(place.parent)
             beside = place.with_name(_name(_PREFIX))
             beside.mkdir()
             self._files.append(_File(beside, place, replaces=False))
@@ -91,7 +91,7 @@ class Staging:
             if place.parent in self._folders:
                 beside = self._folders[place.parent] / place.name
             else:
-                sweep(place.parent)
+                remove_leftovers(place.parent)
                 beside = place.with_name(_name(_PREFIX))
                 self._files.append(_File(beside, place, replaces))
             os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
@@ -227,7 +227,7 @@ def _name(prefix: str) -> str:
     return f"{prefix}{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
 
 
-def sweep(folder: Path, prefix: str = _PREFIX) -> None:
+def remove_leftovers(folder: Path, prefix: str = _PREFIX) -> None:
     """Remove temporary files and folders of ours whose process has ended; of other machines those of the day before."""
     with suppress(OSError):
         for path in folder.iterdir():
@@ -261,7 +261,7 @@ def scratch_folder() -> Iterator[Path]:
     """A folder that only its owner can enter and that goes away at the end; those of killed runs go away too."""
     try:
         place = Path(tempfile.gettempdir())
-        sweep(place, _SCRATCH)
+        remove_leftovers(place, _SCRATCH)
         folder = place / _name(_SCRATCH)
         folder.mkdir(mode=0o700)
     except OSError as problem:

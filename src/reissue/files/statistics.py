@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue.errors import DataError, InputError
 from reissue.files.cells import whole_if_all_are
-from reissue.files.extras import needed
+from reissue.files.extras import import_optional
 from reissue.files.limits import refuse_large_grid
 
 __all__ = ["read_statistics", "write_statistics"]
@@ -30,7 +30,7 @@ _WRITERS = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta", ".xp
 
 def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequence[str] | None = ()) -> pl.DataFrame:
     """The table of a file; those of `texts` (None: all) as text."""
-    pyreadstat = needed("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
+    pyreadstat = import_optional("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
     try:
         _, shape = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars", metadataonly=True)
         refuse_large_grid(path, shape.number_rows or 0, shape.number_columns or 0)
@@ -78,7 +78,7 @@ def _plain(column: pl.Series) -> pl.Series:
 
 def write_statistics(frame: pl.DataFrame, path: Path, kind: str) -> None:
     """The table as a file of the same package; SAS's own format cannot be written by anyone else."""
-    pyreadstat = needed("pyreadstat", "stats", "A file of a statistics package is asked for")
+    pyreadstat = import_optional("pyreadstat", "stats", "A file of a statistics package is asked for")
     plain = frame.with_columns(
         pl.col(name).cast(pl.String)
         for name, dtype in frame.schema.items()

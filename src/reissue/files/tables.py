@@ -16,12 +16,12 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import DataError, InputError
-from reissue.files.cells import say_missing, without_codes
-from reissue.files.child import ask
-from reissue.files.csv import disarm, read_csv
+from reissue.files.cells import report_missing, without_codes
+from reissue.files.child import ask_reader
+from reissue.files.csv import escape_formulas, read_csv
 from reissue.files.databases import DatabaseTable, writing
-from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
-from reissue.files.excel import read_excel, settle_excel, write_excel
+from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, detect_csv_dialect
+from reissue.files.excel import detect_excel_dialect, read_excel, write_excel
 from reissue.files.limits import refuse_large_parquet
 from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_absent, refuse_existing
 from reissue.files.staging import Staging, reason
@@ -29,13 +29,13 @@ from reissue.files.statistics import read_statistics, write_statistics
 
 __all__ = [
     "csv_bytes",
-    "disarm",
+    "detect_dialect",
+    "detect_dialect_here",
+    "escape_formulas",
     "nested",
     "read_file",
     "read_here",
     "refuse_nested",
-    "settle",
-    "settle_here",
     "stage_tables",
     "write_file",
     "write_files",
@@ -76,11 +76,11 @@ def read_file(
         frame = read_here(path, text=text, as_text=as_text, dialect=dialect, only=only)
     else:
         asked = {"text": list(text), "as_text": None if as_text is None else list(as_text), "only": list(only)}
-        frame = ask("read", path, {"path": str(path), "dialect": asdict(dialect), **asked})
+        frame = ask_reader("read", path, {"path": str(path), "dialect": asdict(dialect), **asked})
     if not frame.width:
         raise DataError(f"'{path}' has no columns.")
     frame, codes = without_codes(frame, dialect, text=text, as_text=as_text)
-    say_missing(path, codes)
+    report_missing(path, codes)
     return frame
 
 
@@ -90,7 +90,7 @@ def read_here(
     """Read a table in this process, whatever its file holds; for plain text and for the reader's own process."""
     kind = format_of(path)
     try:
-        return _read(path, kind, settle_here(path, dialect), text, as_text, only)
+        return _read(path, kind, detect_dialect_here(path, dialect), text, as_text, only)
     except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, csv.Error) as problem:
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
 
@@ -116,24 +116,24 @@ def _read(
     return read_statistics(path, kind, only, None if as_text is None else (*text, *as_text))
 
 
-def settle(path: str | Path, given: Dialect = FOUND) -> Dialect:
+def detect_dialect(path: str | Path, given: Dialect = FOUND) -> Dialect:
     """How a file will be read, with all that was not given found; what is no file is left to who reads it."""
     path, part = part_of(Path(path))
     if not path.is_file() or path.suffix.lower() in DATABASES:
         return given
     if format_of(path) in _BOOKS:
         given = replace(given, sheet=part or given.sheet)
-        return Dialect(**ask("settle", path, {"path": str(path), "dialect": asdict(given)}))
-    return settle_here(path, given)
+        return Dialect(**ask_reader("detect_dialect", path, {"path": str(path), "dialect": asdict(given)}))
+    return detect_dialect_here(path, given)
 
 
-def settle_here(path: Path, given: Dialect) -> Dialect:
+def detect_dialect_here(path: Path, given: Dialect) -> Dialect:
     """Find how a file will be read, in this process."""
     kind = format_of(path)
     try:
         if kind in _CSV:
-            return settle_csv(path, given, packed=kind.endswith(".gz"))
-        return settle_excel(path, given) if kind in _BOOKS else given
+            return detect_csv_dialect(path, given, packed=kind.endswith(".gz"))
+        return detect_excel_dialect(path, given) if kind in _BOOKS else given
     except (OSError, EOFError, zlib.error, csv.Error) as problem:
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
 
@@ -249,7 +249,7 @@ def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = Fal
     mark = "\t" if tabs else dialect.delimiter or ","
     way = DATES[dialect.dates or "yyyy-mm-dd"]
     local = dialect.dates not in {None, "yyyy-mm-dd"}
-    text = disarm(frame).write_csv(
+    text = escape_formulas(frame).write_csv(
         separator=mark,
         decimal_comma=dialect.decimal == "," and mark != ",",
         date_format=way if local else None,

@@ -19,7 +19,7 @@ from reissue.files.staging import Staging, sync_folder
 from reissue.ledger.pack import Keep, csv_bytes, pack_frame, unpack_frame
 from reissue.ledger.recorded import Recorded
 
-__all__ = ["FolderInLedger", "KeptParts", "keep_parts"]
+__all__ = ["FolderInLedger", "StoredParts", "keep_parts"]
 
 _PART = "part"
 _CHANGED = (
@@ -30,7 +30,7 @@ Read = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)
-class KeptParts:
+class StoredParts:
     """What an entry says of a table in parts."""
 
     files: Mapping[str, str]
@@ -39,7 +39,7 @@ class KeptParts:
     rows: int
 
 
-def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> KeptParts:
+def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> StoredParts:
     """Keep a table that comes in parts, one at a time."""
     files: dict[str, str] = {}
     parts: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> KeptPa
     rows = sum(part["rows"] for part in parts)
     said = json.dumps({"table": table, "rows": rows, "parts": parts}, indent=1, sort_keys=True)
     files[f"table.{table}"] = keep(f"{said}\n".encode(), ".json")
-    return KeptParts(files, digest.hexdigest(), rows)
+    return StoredParts(files, digest.hexdigest(), rows)
 
 
 @dataclass(frozen=True)

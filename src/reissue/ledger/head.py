@@ -31,7 +31,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from reissue.errors import DataError, InputError
 from reissue.files.places import state_folder
-from reissue.files.staging import Staging, sweep
+from reissue.files.staging import Staging, remove_leftovers
 from reissue.ledger.chain import LedgerEntry, given_up
 from reissue.ledger.key import Key
 
@@ -191,7 +191,7 @@ def write_head(file: Path, head: Head, key: Key, *, over: bool = False) -> None:
 
 def refuse_unwritable(file: Path) -> None:
     """Say before anything is recorded that a head could not be; what killed writers left beside it goes away."""
-    sweep(file.parent)
+    remove_leftovers(file.parent)
     if not os.access(file.parent, os.W_OK):
         raise InputError(
             f"The head of the ledger cannot be written to '{file.parent}'. Set {ENVIRONMENT} to a file that can be "
@@ -233,7 +233,7 @@ def _run(command: str, number: int, last: str) -> str:
     return f"it ended with exit code {done.returncode}" if done.returncode else ""
 
 
-class _Stay(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """Follows nobody elsewhere."""
 
     def redirect_request(self, *_: Any) -> None:
@@ -244,5 +244,5 @@ class _Stay(HTTPRedirectHandler):
 def _post(url: str, number: int, last: str) -> str:
     content = json.dumps({"number": number, "hash": last}).encode()
     request = Request(url, content, {"Content-Type": "application/json"}, method="POST")  # noqa: S310
-    with build_opener(_Stay).open(request, timeout=_PATIENCE) as answer:
+    with build_opener(_NoRedirect).open(request, timeout=_PATIENCE) as answer:
         return "" if 200 <= answer.status < 300 else f"it answered {answer.status}"

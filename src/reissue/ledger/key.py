@@ -21,7 +21,7 @@ import polars as pl
 from reissue.data.identifiers import identifier_texts, relaxed_texts
 from reissue.errors import InputError
 from reissue.files.places import read_whole
-from reissue.files.staging import Staging, sweep, sync_folder
+from reissue.files.staging import Staging, remove_leftovers, sync_folder
 
 __all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
 
@@ -135,5 +135,5 @@ def _make(file: Path) -> None:
             if not file.exists():
                 raise
     with suppress(OSError):  # a killed process may have made it; a folder that cannot be read is not ours
-        sweep(file.parent)
+        remove_leftovers(file.parent)
         sync_folder(file.parent)

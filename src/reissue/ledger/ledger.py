@@ -17,7 +17,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
-from reissue.files.staging import Staging, scratch_folder, sweep
+from reissue.files.staging import Staging, remove_leftovers, scratch_folder
 from reissue.files.tables import stage_tables
 from reissue.ledger.chain import FORMAT, LedgerEntry, content_name, later_format, unusable
 from reissue.ledger.folders import FolderInLedger
@@ -230,7 +230,7 @@ class Ledger:
         if self.head_file is not None:
             refuse_unwritable(self.head_file)
         if self.second_file is not None:
-            sweep(self.second_file.parent)  # what a killed writer left
+            remove_leftovers(self.second_file.parent)  # what a killed writer left
         key = self.key
         with self.store.writing(key.seal) as writer:
             before = len(writer.entries)

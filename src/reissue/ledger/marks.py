@@ -24,17 +24,17 @@ from reissue.schema import Schema
 __all__ = [
     "FORM",
     "PERSON",
-    "TableMarks",
-    "followed",
+    "TableFingerprints",
+    "fingerprint_by_csv",
+    "fingerprint_by_rows",
+    "followed_columns",
     "identifier_order",
     "is_former",
-    "mark_by_csv",
-    "mark_by_rows",
     "row_digest",
     "row_order",
     "rows_in_order",
     "table_digest",
-    "table_mark",
+    "table_fingerprint",
     "written_forms",
 ]
 
@@ -42,7 +42,7 @@ _ROWS = "rows:"
 
 
 @dataclass(frozen=True, eq=False)
-class TableMarks:
+class TableFingerprints:
     """What a ledger can tell of a table without its identifiers."""
 
     mark: str
@@ -70,14 +70,14 @@ def table_digest(key: Key) -> RowDigest:
     return RowDigest(key.derive("table rows"))
 
 
-def followed(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def followed_columns(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The columns that stay what they are through a series, with numbers of one type."""
     names = [name for name in (schema.identifier, *schema.quasi, *schema.sensitive) if name is not None]
     numbers = [name for name in names if frame[name].dtype.is_numeric() and name != schema.identifier]
     return frame.select(names).with_columns(pl.col(numbers).cast(pl.Float64))
 
 
-def table_mark(key: Key, rows: RowDigest) -> str:
+def table_fingerprint(key: Key, rows: RowDigest) -> str:
     """Tells a table from any other, whatever is asked of it and in whatever order rows and columns come."""
     return key.derive("table", rows.hex().encode()).hex()
 
@@ -87,7 +87,7 @@ def row_digest(key: Key) -> RowDigest:
     return RowDigest(key.derive("rows"))
 
 
-def mark_by_rows(key: Key, asked: Sequence[Any], rows: RowDigest) -> str:
+def fingerprint_by_rows(key: Key, asked: Sequence[Any], rows: RowDigest) -> str:
     """The mark of a table whose rows were added to a digest, and of what is asked beside it."""
     content = canonical({"asked": list(asked), "rows": rows.hex()})
     return _ROWS + key.derive("request", content.encode()).hex()
@@ -98,7 +98,7 @@ def is_former(mark: str) -> bool:
     return not mark.startswith(_ROWS)
 
 
-def mark_by_csv(key: Key, asked: Sequence[Any], table: Table) -> str:
+def fingerprint_by_csv(key: Key, asked: Sequence[Any], table: Table) -> str:
     """The mark that earlier versions made."""
     content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
     return key.derive("request", canonical({"asked": list(asked), "table": content}).encode()).hex()

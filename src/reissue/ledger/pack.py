@@ -25,7 +25,7 @@ from reissue.files.databases import DatabaseTable
 from reissue.files.dialect import Dialect
 from reissue.files.places import read_whole
 from reissue.files.staging import Staging
-from reissue.files.tables import Place, disarm, stage_tables
+from reissue.files.tables import Place, escape_formulas, stage_tables
 from reissue.ledger.recorded import Recorded
 from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Release
@@ -121,7 +121,7 @@ def unpack_frame(content: bytes) -> pl.DataFrame:
 def csv_bytes(frame: pl.DataFrame) -> bytes:
     """A table as the CSV that goes out."""
     try:
-        return disarm(plain(frame)).write_csv().encode()
+        return escape_formulas(plain(frame)).write_csv().encode()
     except pl.exceptions.PolarsError:
         raise DataError(
             "A column has a type that CSV lacks, such as lists, and a ledger hands releases out as CSV too. Leave the "

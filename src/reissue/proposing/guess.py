@@ -25,13 +25,13 @@ from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.words import visible
 
-__all__ = ["ColumnHints", "Guessed", "Overview", "SeenFile", "given_or_guessed", "guess", "look"]
+__all__ = ["ColumnHints", "FileSummary", "GuessedSchema", "Overview", "given_or_guessed", "guess", "look"]
 
 _WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema."
 
 
 @dataclass(frozen=True)
-class Guessed:
+class GuessedSchema:
     """A schema that nobody wrote, and what was taken for granted."""
 
     schema: Schema
@@ -64,13 +64,13 @@ class ColumnHints:
         return dict.fromkeys(self.quasi, Role.QUASI) | {name: role for name, role in single.items() if name}
 
 
-def given_or_guessed(path: Path | None, hints: ColumnHints, releases: Sequence[Any], **more: Any) -> Guessed:
+def given_or_guessed(path: Path | None, hints: ColumnHints, releases: Sequence[Any], **more: Any) -> GuessedSchema:
     """The schema of a file, or the one that the releases show; `more` is for `guess`."""
     if path is None:
         return guess(releases, hints, **more)
     if hints.roles:
         raise InputError("Give --schema, or --quasi, --sensitive and --identifier without one, not both.")
-    return Guessed(Schema.load(path))
+    return GuessedSchema(Schema.load(path))
 
 
 def guess(
@@ -80,7 +80,7 @@ def guess(
     members: Sequence[Any] | None = None,
     population: Any = None,
     dialect: Dialect = FOUND,
-) -> Guessed:
+) -> GuessedSchema:
     """The schema of published tables: paths, dataframes or releases. Our own releases know theirs.
 
     `members` are tables of the people in each release, which tell the identifier where published tables lack it. A
@@ -90,7 +90,7 @@ def guess(
         raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
     own = [release.schema for release in releases if isinstance(release, Release)]
     if own:
-        return Guessed(own[-1], ("The schema is the one that the releases were made by.",))
+        return GuessedSchema(own[-1], ("The schema is the one that the releases were made by.",))
     roles = (hints or ColumnHints()).roles
     given = [_Tables.read(one, f"table {number} of people", dialect) for number, one in enumerate(members or (), 1)]
     crowd = [] if population is None else [_Tables.read(population, "the table of people", dialect)]
@@ -115,7 +115,7 @@ def guess(
     if elsewhere is not None and Role.IDENTIFIER not in kept.values():
         kept[elsewhere] = Role.IDENTIFIER
         assumed.insert(1, f"'{elsewhere}' is taken to be the identifier in the tables of people.")
-    return Guessed(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in tables))
+    return GuessedSchema(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in tables))
 
 
 _LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others know about a person"}
@@ -328,7 +328,7 @@ def _list(columns: Sequence[PublishedColumn]) -> str:
 
 
 @dataclass(frozen=True)
-class SeenFile:
+class FileSummary:
     """One release as it was read."""
 
     name: str
@@ -340,7 +340,7 @@ class SeenFile:
 class Overview:
     """What there is, what it was taken for, and what nobody could guess."""
 
-    files: tuple[SeenFile, ...]
+    files: tuple[FileSummary, ...]
     columns: Mapping[str, Role]
     """All columns of all files, each with its role; `drop` for those that nothing is made of."""
     assumed: tuple[str, ...] = ()
@@ -358,7 +358,8 @@ def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Overview:
     paths = releases_among(releases)
     tables = [read_tables(path, dialect=dialect) for path in paths]
     files = tuple(
-        SeenFile(path.name, table.main.height, tuple(table.public)) for path, table in zip(paths, tables, strict=True)
+        FileSummary(path.name, table.main.height, tuple(table.public))
+        for path, table in zip(paths, tables, strict=True)
     )
     names = list(dict.fromkeys(name for file in files for name in file.columns))
     nothing = dict.fromkeys(names, Role.DROP)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from reissue.data.draws import draw_key, drawn
+from reissue.data.draws import draw_key, with_draws
 from reissue.data.frames import is_spark
 from reissue.data.table import Table
 from reissue.engines.base import InBatches
@@ -83,7 +83,7 @@ def anonymize(
     refuse_memory(memory, method)
     chosen.refuse_impossible(asked, table, suppress)
     if chosen.draws(settled):
-        table = drawn(table, draw_key(rng))
+        table = with_draws(table, draw_key(rng))
     draft = run_method(chosen, replace(job, table=table))
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)

@@ -12,7 +12,7 @@ from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
-from reissue.proposing.guess import Guessed, guess
+from reissue.proposing.guess import GuessedSchema, guess
 from reissue.published.series import Series
 from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, places_of, timeline_of
@@ -54,7 +54,7 @@ def attack(
     known = knowledge or Knowledge()
     if engine != MEMORY and schema is None:
         raise SchemaError("A schema is guessed from tables in memory: releases that an engine counts need one.")
-    guessed = Guessed(Schema.read(schema)) if schema is not None else _guess(releases, known, dialect)
+    guessed = GuessedSchema(Schema.read(schema)) if schema is not None else _guess(releases, known, dialect)
     if not guessed.schema.quasi:
         raise SchemaError(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
@@ -92,5 +92,5 @@ def asked_for(schema: Schema) -> list[str]:
     return sorted({*by_default(), *named})
 
 
-def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:
+def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> GuessedSchema:
     return guess(releases, members=known.members, population=known.population, dialect=dialect)

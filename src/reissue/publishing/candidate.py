@@ -16,14 +16,14 @@ from reissue.counting.hashing import RowDigest
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.ledger.marks import (
-    TableMarks,
-    followed,
+    TableFingerprints,
+    fingerprint_by_csv,
+    fingerprint_by_rows,
+    followed_columns,
     is_former,
-    mark_by_csv,
-    mark_by_rows,
     row_digest,
     table_digest,
-    table_mark,
+    table_fingerprint,
 )
 from reissue.publishing.continues import Request, forms_after, refuse_what_does_not_follow, unseen_forms
 from reissue.publishing.repair.mending import Attempt, make_and_mend
@@ -55,7 +55,7 @@ class Candidate(Attempt):
 
     ledger: "Ledger"
     entries: "Sequence[LedgerEntry]"
-    known: TableMarks
+    known: TableFingerprints
     """What tells the table from any other."""
     request: Request
     before: str
@@ -90,11 +90,15 @@ class Candidate(Attempt):
         asked, last = request.asked(ledger.schema_of(entries)), sent[-1].record.request if sent else ""
         rows, own = row_digest(ledger.key), table_digest(ledger.key)
         rows.add(table.frame)
-        own.add(followed(table.frame, table.schema))
+        own.add(followed_columns(table.frame, table.schema))
         mark, table = _marked(ledger, asked, table, order, last, rows)
         form, forms = identifiers or (None, None)
         return cls.marked(
-            ledger, entries, table, TableMarks(mark, table_mark(ledger.key, own), rows, form, forms), request
+            ledger,
+            entries,
+            table,
+            TableFingerprints(mark, table_fingerprint(ledger.key, own), rows, form, forms),
+            request,
         )
 
     @classmethod
@@ -103,7 +107,7 @@ class Candidate(Attempt):
         ledger: "Ledger",
         entries: "Sequence[LedgerEntry]",
         table: Table,
-        known: TableMarks,
+        known: TableFingerprints,
         request: Request,
     ) -> "Candidate":
         """The same where it is known what tells the table from others, and its rows are in that order."""
@@ -291,9 +295,9 @@ def _marked(
 
     Of a release that an earlier version made of this very table it is the mark and the order that it had then.
     """
-    if last and is_former(last) and mark_by_csv(ledger.key, asked, table) == last:
+    if last and is_former(last) and fingerprint_by_csv(ledger.key, asked, table) == last:
         return last, table
-    return mark_by_rows(ledger.key, asked, rows), table if (np.diff(order) == 1).all() else table.some(order)
+    return fingerprint_by_rows(ledger.key, asked, rows), table if (np.diff(order) == 1).all() else table.some(order)
 
 
 def _linking(table: Table) -> list[str]:

@@ -9,7 +9,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.data.identifiers import refuse_strangers
 from reissue.errors import DataError
-from reissue.ledger.marks import FORM, PERSON, TableMarks, is_former, mark_by_rows
+from reissue.ledger.marks import FORM, PERSON, TableFingerprints, fingerprint_by_rows, is_former
 from reissue.schema import Schema
 from reissue.words import plural
 
@@ -43,7 +43,7 @@ def refuse_what_does_not_follow(
     ledger: "Ledger",
     entries: "Sequence[LedgerEntry]",
     earlier: "Sequence[Recorded]",
-    known: TableMarks,
+    known: TableFingerprints,
     request: Request,
     kinds: Mapping[str, str],
     people: "pl.Series | None",
@@ -90,7 +90,7 @@ def _refuse_earlier_table(
     ledger: "Ledger",
     entries: "Sequence[LedgerEntry]",
     earlier: "Sequence[Recorded]",
-    known: TableMarks,
+    known: TableFingerprints,
     request: Request,
 ) -> bool:
     """Refuse a table of which a release was made before: most often the file of a wrong month was taken.
@@ -112,7 +112,7 @@ def _refuse_earlier_table(
     return bool(newest)
 
 
-def _is_table(ledger: "Ledger", entries: "Sequence[LedgerEntry]", one: "Recorded", known: TableMarks) -> bool:
+def _is_table(ledger: "Ledger", entries: "Sequence[LedgerEntry]", one: "Recorded", known: TableFingerprints) -> bool:
     """Whether a release was made of a table; by its mark, if an earlier version recorded it and drew the seed."""
     record = one.record
     if record.table is not None:
@@ -121,7 +121,7 @@ def _is_table(ledger: "Ledger", entries: "Sequence[LedgerEntry]", one: "Recorded
         return False
     then = ledger.schema_of(entries[: one.entry.number - 1])
     asked = [list(record.recipients), record.date, None, then.dumps()]
-    return mark_by_rows(ledger.key, asked, known.rows) == record.request
+    return fingerprint_by_rows(ledger.key, asked, known.rows) == record.request
 
 
 def _refuse_other_people(ledger: "Ledger", earlier: "Sequence[Recorded]", now: Ints, identifiers: str | None) -> None:
@@ -148,7 +148,7 @@ def _refuse_lookalikes(ledger: "Ledger", earlier: "Sequence[Recorded]", now: pl.
         raise DataError(_ALIKE.format(new=plural(new.height, "person", "people"), gone=gone, twice=twice))
 
 
-def unseen_forms(ledger: "Ledger", earlier: "Sequence[Recorded]", known: TableMarks) -> tuple[str, ...]:
+def unseen_forms(ledger: "Ledger", earlier: "Sequence[Recorded]", known: TableFingerprints) -> tuple[str, ...]:
     """What could not be compared, in words: of whom it was not recorded how the identifier is written."""
     if known.forms is None or not earlier or "forms" in earlier[-1].files:
         return ()

@@ -10,7 +10,7 @@ from reissue.data.outputs import Input, Output, Outputs, table_inputs
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.files.places import FORMATS, in_folder, written_like
+from reissue.files.places import FORMATS, default_output, is_table_file
 from reissue.files.staging import Staging
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.series_run import SeriesRun
@@ -25,7 +25,7 @@ __all__ = ["Written", "anonymize_series", "snapshots", "write_series"]
 def snapshots(folder: str | Path) -> list[Path]:
     """The tables in a folder, in the order of their names."""
     folder = Path(folder)
-    found = sorted(path for path in folder.iterdir() if path.is_file() and in_folder(path))
+    found = sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path))
     if not found:
         raise DataError(f"The folder '{folder}' has no file that ends in one of {', '.join(FORMATS)}.")
     return found
@@ -134,7 +134,7 @@ def _outputs(
     kept = [] if memory is None else [Output("--memory", memory, continues=True)]
     read = (*table_inputs("the data", [data]), *inputs)
     if not data.is_dir():
-        target = out or written_like(data, "release")
+        target = out or default_output(data, "release")
         return Outputs((Output("--out", target, table=True), *kept), read, force=force)
     folder = out or data.with_name(f"{data.name}.release")
     if folder.exists() and (not folder.is_dir() or folder.samefile(data)):

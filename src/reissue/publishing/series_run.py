@@ -18,7 +18,7 @@ from reissue.counting.hashing import RowDigest
 from reissue.errors import InputError
 from reissue.files.tables import write_private
 from reissue.ledger.key import Key
-from reissue.ledger.marks import mark_by_rows, row_digest
+from reissue.ledger.marks import fingerprint_by_rows, row_digest
 from reissue.release.memory import Memory, SeriesFile, fingerprint, load_series, pack_memory
 from reissue.schema import Schema
 
@@ -56,7 +56,7 @@ class SeriesRun:
         """With what is asked: the memory to go on from, and the seed."""
         key, seed = Key(self.kept.memory.key), asked.get("seed")
         said = [schema.dumps(), sorted([name, repr(value)] for name, value in asked.items())]
-        self.mark = mark_by_rows(key, said, self.rows)
+        self.mark = fingerprint_by_rows(key, said, self.rows)
         drawn = int.from_bytes(key.derive("seed", self.mark.encode())[:16], "little")
         return self.kept.before if self.is_again else self.kept.memory, drawn if seed is None else seed
 

@@ -1,6 +1,6 @@
 """Requirements: predicates on groups' counts, one family per file. They compose with `&` and parse from text."""
 
-from reissue.requirements._base import All, Asking, Loss, Remaining, Requirement, parse, register, registered
+from reissue.requirements._base import Adapter, All, Loss, Remaining, Requirement, parse, register, registered
 from reissue.requirements._subsets import Subsets
 from reissue.requirements.adapters import ByColumn, ColumnView, by_column
 from reissue.requirements.anonymity import KM, KAnonymity
@@ -14,9 +14,9 @@ from reissue.requirements.safety import CKSafety
 __all__ = [
     "KE",
     "KM",
+    "Adapter",
     "All",
     "AlphaK",
-    "Asking",
     "BetaLikeness",
     "ByColumn",
     "CKSafety",

@@ -17,8 +17,8 @@ from reissue.requirements._values import Sets, masks, split
 
 __all__ = [
     "BELOW",
+    "Adapter",
     "All",
-    "Asking",
     "Loss",
     "Remaining",
     "Requirement",
@@ -374,7 +374,7 @@ class All(Requirement):
 
 
 @dataclass(frozen=True, eq=False)
-class Asking(Requirement):
+class Adapter(Requirement):
     """Another requirement, asked of groups that are counted in another way; nobody writes it."""
 
     name: ClassVar[str] = "asking"

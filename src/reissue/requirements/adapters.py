@@ -26,7 +26,7 @@ from reissue.counting.cells import Counts, Domain, Margin
 from reissue.counting.people import ValueSets
 from reissue.errors import RequirementError
 from reissue.protection import TOGETHER
-from reissue.requirements._base import All, Asking, Requirement
+from reissue.requirements._base import Adapter, All, Requirement
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets
 
@@ -71,7 +71,7 @@ def _apart(counts: Ints, values: Ints, domain: Domain, harmless: Bools) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class ByColumn(Asking):
+class ByColumn(Adapter):
     """A part of a requirement, asked of sensitive columns each by itself, and of all of them together."""
 
     views: tuple[ColumnView, ...]
@@ -238,7 +238,7 @@ def _wrapped(part: Requirement, margins: Sequence[Margin], domain: Domain) -> Re
 
 
 @dataclass(frozen=True, eq=False)
-class _OfPeople(Asking):
+class _OfPeople(Adapter):
     """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets.
 
     Groups that are united have no person in common, so it is as monotone as what is asked.

@@ -22,7 +22,7 @@ __all__ = ["AlphaK", "Confidence", "SimpleLDiversity"]
 
 
 @dataclass(frozen=True)
-class _Bounded(Requirement):
+class _ShareBound(Requirement):
     """What the three have in common: the values they are asked of, and a limit to their share."""
 
     capped: ClassVar[bool] = True
@@ -104,7 +104,7 @@ def _values(listed: str) -> Sets:
 
 @register
 @dataclass(frozen=True)
-class Confidence(_Bounded):
+class Confidence(_ShareBound):
     """Confidence bounding: no sensitive value has a larger share of a group than the bound."""
 
     name: ClassVar[str] = "confidence"
@@ -138,7 +138,7 @@ class Confidence(_Bounded):
 
 @register
 @dataclass(frozen=True)
-class AlphaK(_Bounded):
+class AlphaK(_ShareBound):
     """(alpha,k)-anonymity: every group has at least k rows, and no value a share above alpha."""
 
     name: ClassVar[str] = "alpha-k"
@@ -179,7 +179,7 @@ class AlphaK(_Bounded):
 
 @register
 @dataclass(frozen=True)
-class SimpleLDiversity(_Bounded):
+class SimpleLDiversity(_ShareBound):
     """Simplified l-diversity: no value, or named set of values, makes up more than 1/l of a group."""
 
     name: ClassVar[str] = "simple-l"

@@ -12,7 +12,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["SideBySide"]
+__all__ = ["Forest"]
 
 _Ask = Callable[..., Codes | Floats]
 
@@ -21,7 +21,7 @@ _SMALL = 512
 
 
 @dataclass(frozen=True, eq=False)
-class SideBySide:
+class Forest:
     """Taxonomies by number; a place is the number of one."""
 
     trees: tuple[Taxonomy, ...]
@@ -35,7 +35,7 @@ class SideBySide:
     """Place to whether its last leaf is the missing value."""
 
     @classmethod
-    def of(cls, trees: Sequence[Taxonomy]) -> "SideBySide":
+    def of(cls, trees: Sequence[Taxonomy]) -> "Forest":
         """Of a table's taxonomies."""
         size = np.array([tree.size for tree in trees])
         length = size * [len(tree.levels) for tree in trees]

@@ -17,7 +17,7 @@ import polars as pl
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InputError, SchemaError
 
-__all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "mark_of", "refuse_large"]
+__all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "fingerprint_of", "refuse_large"]
 
 Name = str | None
 ROUND = 1e-6
@@ -244,7 +244,7 @@ def refuse_large(size: int) -> None:
         raise InputError(f"An update model may have {MOST_VALUES:,} sensitive values at most; group them first.")
 
 
-def mark_of(model: UpdateModel) -> str:
+def fingerprint_of(model: UpdateModel) -> str:
     """Tells models apart, whatever the order of their values.
 
     Values that never change, and that no other becomes, make no difference: a model says so of all it does not know.

@@ -18,7 +18,7 @@ from reissue.files.dialect import Dialect
 from reissue.files.tables import read_file
 from reissue.schema import Schema, Section
 from reissue.taxonomy.codings import Coding, prepare
-from reissue.updates.model import ROUND, Name, UpdateModel, mark_of, refuse_large
+from reissue.updates.model import ROUND, Name, UpdateModel, fingerprint_of, refuse_large
 
 __all__ = ["read_updates", "settled"]
 
@@ -72,7 +72,7 @@ def settled(schema: Schema, model: UpdateModel) -> bool:
         hierarchy = schema.hierarchy(schema.sensitive[0])
         # Without any value there is a missing one, which can be part of a branch.
         listed = hierarchy.kind in {"file", "tree"} and hierarchy.unlisted == "error"
-        return listed and mark_of(read_updates(schema)) == mark_of(model)
+        return listed and fingerprint_of(read_updates(schema)) == fingerprint_of(model)
     return True
 
 

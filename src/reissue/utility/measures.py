@@ -27,7 +27,7 @@ from reissue.utility.loss import (
     value_losses,
 )
 from reissue.utility.published import Published, from_boxes, from_tables
-from reissue.utility.queries import QueryError, Workload, query_error, settle
+from reissue.utility.queries import QueryError, Workload, query_error, resolve_workload
 from reissue.utility.side_by_side import CrossTable, Distribution, cross_table, distributions
 from reissue.words import plural
 
@@ -164,7 +164,7 @@ def measure(
     """What a release lost. `weights` are by column name; `queries` is how many to ask, None as many as the workload."""
     # Groups are measured in rows, and where people have several, k asks for people.
     k = release.requirement.group_size if release.table.people is None else None
-    plan = None if queries == 0 else settle(workload, queries, seed)
+    plan = None if queries == 0 else resolve_workload(workload, queries, seed)
     tables = read_published(release, release.schema)
     published = from_boxes(release) if plan is None else from_tables(release.table, tables)
     found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
@@ -202,7 +202,7 @@ def compare(
     if engine != MEMORY:
         wanted = {"queries": queries, "models": models, "means": means, "spread": spread, "crosses": crosses}
         return _by_counts(original, published, Schema.read(schema), engine, k, weights, wanted)
-    plan = None if queries == 0 else settle(workload, queries, seed)
+    plan = None if queries == 0 else resolve_workload(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
     release = read_published(published, table.schema, dialect=dialect, as_text=False)
     found = _compared(table, release, k, weights, plan)

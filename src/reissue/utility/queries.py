@@ -38,10 +38,10 @@ __all__ = [
     "Predicates",
     "QueryError",
     "Workload",
-    "draw",
+    "draw_queries",
     "estimates",
     "query_error",
-    "settle",
+    "resolve_workload",
     "true_counts",
 ]
 
@@ -91,7 +91,7 @@ WORKLOADS = {
 }
 
 
-def settle(workload: Workload | str, queries: int | None = None, seed: int | None = None) -> Workload:
+def resolve_workload(workload: Workload | str, queries: int | None = None, seed: int | None = None) -> Workload:
     """A workload by name, with another number of queries or seed if given."""
     if isinstance(workload, str):
         if workload not in WORKLOADS:
@@ -126,7 +126,7 @@ class Predicates:
         return wanted
 
 
-def draw(
+def draw_queries(
     workload: Workload, taxonomies: Sequence[Taxonomy], domain: Domain | None
 ) -> tuple[list[Predicates], Predicates | None]:
     """Random queries: the predicates on each quasi-identifier, and on the sensitive value if queries ask about it."""
@@ -205,7 +205,7 @@ def query_error(published: Published, workload: Workload) -> QueryError:
     """The relative errors of a workload on a published table."""
     table = published.table
     domain = table.domain if table.schema.sensitive and published.shares is not None else None
-    quasi, secret = draw(workload, table.taxonomies, domain)
+    quasi, secret = draw_queries(workload, table.taxonomies, domain)
     true = true_counts([*table.codes, *([table.sensitive] if secret else [])], [*quasi, *([secret] if secret else [])])
     guessed = estimates(published, quasi, secret)
     least = max(workload.bound * table.rows, 1e-9)

@@ -35,7 +35,7 @@ def meets_by_parts(
         return meets(read_counted(whole, schema), schema, requirement, secrets)
     compares = requirement.sensitive and schema.sensitive and secrets
     totals = value_totals(whole, schema, secrets) if compares else None
-    counting = _Counting(schema, requirement, secrets, totals)
+    counting = _PartCheck(schema, requirement, secrets, totals)
     judged = [counting.judged(read_counted(part, schema)) for part in parts]
     if any(one is None for one in judged):
         return meets(read_counted(whole, schema), schema, requirement, secrets)
@@ -49,7 +49,7 @@ def meets_by_parts(
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _PartResult:
     """The groups of a part: what they look like, and whether each meets the requirement by itself."""
 
     looks: Ints
@@ -57,7 +57,7 @@ class _Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counting:
+class _PartCheck:
     schema: Schema
     requirement: Requirement
     secrets: Sequence[Coding]
@@ -71,12 +71,12 @@ class _Counting:
             return groups
         return replace(groups, domain=Domain(self.totals, groups.domain.taxonomy))
 
-    def judged(self, release: PublishedRelease) -> _Judged | None:
+    def judged(self, release: PublishedRelease) -> _PartResult | None:
         """None where groups are not told apart by what they look like."""
         if release.form != Form.GENERALIZED:
             return None
         groups = self.groups(release)
-        return _Judged(_looks(groups)[0], self.met(groups))
+        return _PartResult(_looks(groups)[0], self.met(groups))
 
     def met(self, groups: CheckedGroups) -> Bools:
         """Group to whether all that is asked for holds."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reissue.attacks.findings import Findings
     from reissue.files.dialect import Dialect
     from reissue.people.knowledge import Knowledge
-    from reissue.proposing.guess import Guessed
+    from reissue.proposing.guess import GuessedSchema
     from reissue.report import Costs
     from reissue.report.evidence import Record
     from reissue.schema import Schema
@@ -175,7 +175,7 @@ def _record(
 def _write(
     findings: "Findings",
     costs: "Costs",
-    guessed: "Guessed",
+    guessed: "GuessedSchema",
     report: Path | None,
     save_schema: Path | None,
     record: "tuple[Path | None, Record | None]",

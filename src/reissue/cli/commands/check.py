@@ -27,7 +27,7 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
-    from reissue.proposing.guess import ColumnHints, Guessed
+    from reissue.proposing.guess import ColumnHints, GuessedSchema
     from reissue.report.evidence import Record
     from reissue.schema import Schema
 
@@ -145,7 +145,7 @@ def _guessed(
     *,
     series: bool,
     quiet: bool,
-) -> "Guessed":
+) -> "GuessedSchema":
     """The schema given, or the one that the tables show; what was assumed is said."""
     from reissue.engines.registry import AUTO, MEMORY
     from reissue.proposing.guess import given_or_guessed
@@ -159,7 +159,7 @@ def _guessed(
     return guessed
 
 
-def _assumed(guessed: "Guessed") -> dict[str, list[str]]:
+def _assumed(guessed: "GuessedSchema") -> dict[str, list[str]]:
     return {"assumed": list(guessed.assumed)} if guessed.assumed else {}
 
 
@@ -186,7 +186,7 @@ def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> 
 
 
 def _check_series(
-    published: list[Any], guessed: "Guessed", require: str | None, dialect: "Dialect", *, as_json: bool
+    published: list[Any], guessed: "GuessedSchema", require: str | None, dialect: "Dialect", *, as_json: bool
 ) -> None:
     from reissue.verify.series import check_series
 

@@ -109,7 +109,7 @@ def _show_json(made: "Beginning", out: Path) -> None:
 
 def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None) -> None:
     from reissue.cli.commands.plan import show_plan
-    from reissue.files.places import written_like
+    from reissue.files.places import default_output
     from reissue.proposing.propose import describe
     from reissue.schema import Role
 
@@ -126,7 +126,7 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
     if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
         _render.say(f"One release of it: reissue anonymize {place} --schema {schema} --require k=5")
     if made.policy:
-        first = f" --out {quote(str(written_like(data[0], 'first')))}" if isinstance(data[0], Path) else ""
+        first = f" --out {quote(str(default_output(data[0], 'first')))}" if isinstance(data[0], Path) else ""
         _render.say(
             f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}{first}"
         )

@@ -7,7 +7,7 @@ from reissue.data.frames import is_spark
 from reissue.engines.registry import SPARK, engine
 from reissue.engines.spark.frame import SparkSource
 from reissue.errors import InputError
-from reissue.files.extras import needed
+from reissue.files.extras import import_optional
 
 __all__ = ["open_spark"]
 
@@ -28,7 +28,7 @@ def open_spark(data: Any) -> SparkSource:
         data = data[0]
     if not isinstance(data, str | Path):
         raise InputError(_GIVEN)
-    needed("pyspark", "spark", "The engine 'spark' runs on Spark")
+    import_optional("pyspark", "spark", "The engine 'spark' runs on Spark")
     from reissue.engines.spark.errors import explained
     from reissue.engines.spark.session import spark_session
 

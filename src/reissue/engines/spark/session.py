@@ -13,7 +13,7 @@ from typing import Any
 from reissue.engines.spark.errors import quiet
 from reissue.engines.spark.java import OLDEST, find_java, wrap_java
 from reissue.errors import InputError
-from reissue.files.extras import needed
+from reissue.files.extras import import_optional
 from reissue.files.staging import scratch_folder
 
 __all__ = ["BATCH", "MASTER", "running_session", "spark_session"]
@@ -31,7 +31,7 @@ def spark_session(master: str = MASTER, **settings: str) -> Any:
     `settings` are Spark's, with underscores for dots: `spark_driver_memory="4g"`. `master` is "local[2]" for two cores
     of this machine, "local-cluster[2,1,1024]" for two workers with a core and a gigabyte each, or a cluster's address.
     """
-    needed("pyspark", "spark", "The engine 'spark' runs on Spark")
+    import_optional("pyspark", "spark", "The engine 'spark' runs on Spark")
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -46,7 +46,7 @@ atexit.register(_OPEN.close)
 @contextmanager
 def running_session(master: str = MASTER, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
     """A session of ours that ends here, with all its files."""
-    needed("pyspark", "spark", "The engine 'spark' runs on Spark")
+    import_optional("pyspark", "spark", "The engine 'spark' runs on Spark")
     from pyspark.sql import SparkSession
 
     with scratch_folder() as folder, quiet():

@@ -18,7 +18,7 @@ from reissue.methods.partition.halves import after_cuts, both_hold, halved, medi
 from reissue.methods.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["split_across"]
@@ -43,7 +43,7 @@ def _split(job: Job, rows: Ints, groups: Codes) -> Frontier:
     whole = Frontier.whole(job.table)
     order = rows[np.argsort(groups, kind="stable")]
     frontier = whole.arrange(Layout(order, sizes, np.repeat(whole.most, len(sizes), axis=1)))
-    taxonomies = SideBySide.of(job.table.taxonomies)
+    taxonomies = Forest.of(job.table.taxonomies)
     while True:
         following = _advance(frontier, taxonomies, job.requirement)
         if following is None:
@@ -51,7 +51,7 @@ def _split(job: Job, rows: Ints, groups: Codes) -> Frontier:
         frontier = following
 
 
-def _advance(frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> Frontier | None:
+def _advance(frontier: Frontier, taxonomies: Forest, requirement: Requirement) -> Frontier | None:
     """Every group split on its widest open attribute where that can be; None where no attribute is open."""
     most, place, chosen = widest(frontier, taxonomies)
     open_ = most.max(axis=0) > 0

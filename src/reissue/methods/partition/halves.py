@@ -6,7 +6,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.methods.partition.frontier import Frontier, Layout
 from reissue.methods.partition.tried import Ranks, TriedGroups
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 
 __all__ = ["after_cuts", "both_hold", "halved", "median_cuts", "widest"]
 
@@ -23,7 +23,7 @@ def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Boo
     return fine[:, 0] & fine[:, 1]
 
 
-def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, TriedGroups]:
+def widest(frontier: Frontier, taxonomies: Forest) -> tuple[Floats, Ints, TriedGroups]:
     """What each group loses at most, attribute by attribute, the attribute on which it loses most, and its rows there.
 
     What is known of an attribute is what a larger group lost there. So the attribute that promises most is looked at;
@@ -44,7 +44,7 @@ def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, Tr
         chosen.put(left, frontier.chosen(place[left], left))
 
 
-def median_cuts(chosen: TriedGroups, place: Ints, taxonomies: SideBySide) -> Codes:
+def median_cuts(chosen: TriedGroups, place: Ints, taxonomies: Forest) -> Codes:
     """Where each group is cut: rows at or above go up."""
     median = Ranks(chosen).at(chosen.starts + chosen.sizes // 2)
     return taxonomies.cut_near(place, median, chosen.lo, chosen.hi)

@@ -22,7 +22,7 @@ from reissue.methods.partition.tried import TriedGroups
 from reissue.methods.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 
 __all__ = ["mondrian"]
 
@@ -49,7 +49,7 @@ __all__ = ["mondrian"]
 )
 def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
-    taxonomies, strict = SideBySide.of(job.table.taxonomies), bool(job.options.get("strict", True))
+    taxonomies, strict = Forest.of(job.table.taxonomies), bool(job.options.get("strict", True))
 
     def make(job: Job) -> Draft:
         return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
@@ -59,9 +59,7 @@ def mondrian(job: Job) -> Draft:
     return split_across(job, improved(job, make))
 
 
-def _advance(
-    frontier: Frontier, taxonomies: SideBySide, requirement: Requirement, strict: bool
-) -> tuple[Layout, Bools]:
+def _advance(frontier: Frontier, taxonomies: Forest, requirement: Requirement, strict: bool) -> tuple[Layout, Bools]:
     """Try every group on its widest open attribute.
 
     Returns the groups that go on: halves and those that have attributes left to try; and which groups are done.
@@ -80,9 +78,7 @@ def _advance(
     return halved(frontier, upper, works, again, most), done
 
 
-def _losses(
-    chosen: TriedGroups, place: Ints, cut: Codes, works: Bools, taxonomies: SideBySide
-) -> tuple[Floats, Floats]:
+def _losses(chosen: TriedGroups, place: Ints, cut: Codes, works: Bools, taxonomies: Forest) -> tuple[Floats, Floats]:
     """What the halves of the groups that are cut lose on the attribute of the cut, at most."""
     place, cut, lo, hi = place[works], cut[works], chosen.lo[works], chosen.hi[works]
     return taxonomies.lost(place, lo, cut - np.int32(1)), taxonomies.lost(place, cut, hi)

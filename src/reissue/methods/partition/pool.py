@@ -37,7 +37,7 @@ from reissue.methods.partition.tried import LocatedRows, Ranks
 from reissue.methods.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 
 __all__ = ["pool"]
 
@@ -67,7 +67,7 @@ _BY_REGIONS = ByRegions(any_order=True)
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
-    taxonomies = SideBySide.of(job.table.taxonomies)
+    taxonomies = Forest.of(job.table.taxonomies)
 
     def make(job: Job) -> Draft:
         return without_outliers(job, lambda some: _grouped(some, taxonomies), edges, lambda: surplus(job))
@@ -76,7 +76,7 @@ def pool(job: Job) -> Draft:
     return split_across(job, in_regions(job, lambda some: improved(some, make), one=one))
 
 
-def _grouped(job: Job, taxonomies: SideBySide) -> Draft:
+def _grouped(job: Job, taxonomies: Forest) -> Draft:
     """Top-down, or small groups that join: whichever loses less."""
     split, easier = _top_down(job, taxonomies), _without_shares(job.requirement)
     if easier is None:
@@ -88,7 +88,7 @@ def _grouped(job: Job, taxonomies: SideBySide) -> Draft:
     return min(split, other, key=lambda draft: _extent(job, draft.groups).total)
 
 
-def _top_down(job: Job, taxonomies: SideBySide) -> Draft:
+def _top_down(job: Job, taxonomies: Forest) -> Draft:
     return work_off(job, lambda part: _Round(part, taxonomies, job.requirement).advance())
 
 
@@ -126,7 +126,7 @@ class _Split:
     """Child to what each of its rows could save there after that, at most."""
 
 
-def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
+def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: Forest) -> _Split:
     """Each group into the children of its lowest common node; one that is all alike there has a single child."""
     tried = frontier.chosen(place, groups)
     lo, hi = tried.lo, tried.hi
@@ -143,7 +143,7 @@ def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: Side
     return _Split(groups, place, rows, trees.node_saves[top], parent, size, saved, trees.node_saves[node])
 
 
-def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
+def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: Forest) -> _Split:
     """Each group into the rows below its median and the others.
 
     A median at the smallest code would leave nothing below, so the cut moves to the next code. A group of missing and
@@ -296,7 +296,7 @@ class _Round:
     An attribute is tried on a group only where it could save most, as far as is known from larger groups before.
     """
 
-    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> None:
+    def __init__(self, frontier: Frontier, taxonomies: Forest, requirement: Requirement) -> None:
         self.frontier, self.trees, self.requirement = frontier, taxonomies, requirement
         self.most = np.minimum(frontier.most, taxonomies.saves[:, np.newaxis])
         # What may be saved at most, until it is known: a hair more, since sums of the same numbers differ by rounding.

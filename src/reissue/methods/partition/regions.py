@@ -16,7 +16,7 @@ from reissue._arrays import Bools
 from reissue.counting.cells import Counts, Domain
 from reissue.engines.regions import Regions, RowsByRegion, Split, Spread
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["find_regions"]
@@ -63,7 +63,7 @@ class _Driver:
         spread, size = spreads[region], self.sizes[region]
         median = spread.code[np.searchsorted(np.cumsum(spread.count), size // 2, "right")]
         ends = (np.array([one], np.int32) for one in (median, lo, hi))
-        cut = int(SideBySide.of([self.taxonomies[place]]).cut_near(np.zeros(1, np.int64), *ends)[0])
+        cut = int(Forest.of([self.taxonomies[place]]).cut_near(np.zeros(1, np.int64), *ends)[0])
         upper = spread.code >= cut
         counts = Counts(upper.astype(np.int32), spread.value, self.domain, 2, spread.count)
         if not (self.requirement.holds(counts) & (counts.sizes > 0)).all():

@@ -41,7 +41,7 @@ from reissue.papers.distinct.plan import DistinctPlan, IneligibleUnits
 from reissue.papers.distinct.repair import Formed, multisets
 from reissue.papers.distinct.risk import DistinctState, Exposed, RiskLimit, RiskOutcome
 from reissue.release.release import Counterfeits, Draft
-from reissue.updates import UpdateModel, mark_of, read_updates
+from reissue.updates import UpdateModel, fingerprint_of, read_updates
 
 __all__ = ["distinct"]
 
@@ -335,7 +335,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, 
     )
     register, signatures = _renumbered(register, [*scene.signatures, *map(tuple, listed)])
     past = limit.after(outcome, scene.people)
-    mark = "" if past is None else mark_of(scene.model)
+    mark = "" if past is None else fingerprint_of(scene.model)
     state = DistinctState(register, signatures, plan.m, int(job.options["star"]), scene.can, past, mark)
     notes = {
         "buckets": len(plan.buckets),

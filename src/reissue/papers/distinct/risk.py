@@ -32,7 +32,7 @@ from reissue.papers.tracking.person_tracker import (
     begun,
 )
 from reissue.solver.forward_backward import ValueDistributions
-from reissue.updates import UpdateModel, mark_of
+from reissue.updates import UpdateModel, fingerprint_of
 
 __all__ = ["DistinctState", "Exposed", "RiskLimit", "RiskOutcome"]
 
@@ -162,7 +162,7 @@ def _remembered(state: DistinctState, model: UpdateModel) -> PersonTracker:
     """Everybody's past as it was kept."""
     if state.past is None:
         raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
-    if isinstance(state.past, BeliefTracker) and state.model != mark_of(model):
+    if isinstance(state.past, BeliefTracker) and state.model != fingerprint_of(model):
         raise InputError(
             "The table has sensitive values that change the update model itself, so that the past would have to be "
             "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "

@@ -29,7 +29,7 @@ from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.counting.cells import Domain
-from reissue.data.draws import draw_key, drawn
+from reissue.data.draws import draw_key, with_draws
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError, NotMetError, Why
 from reissue.methods.registry import Job, find
@@ -374,7 +374,7 @@ def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowle
     method.refuse_impossible(asked, table)
     rng, options = np.random.default_rng(0), method.settle(knowledge.options)
     if lot is not None:
-        table = drawn(table, draw_key(np.random.default_rng(lot)))
+        table = with_draws(table, draw_key(np.random.default_rng(lot)))
     draft = method.run(Job(table, asked, rng, options=options))
     boxes = boxes_of(table, draft)
     return Release(tables_of(table, draft, boxes, rng), table, draft, boxes, requirement, method.name)

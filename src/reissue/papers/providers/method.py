@@ -51,7 +51,7 @@ from reissue.release.release import Draft
 from reissue.requirements import Requirement
 from reissue.schema import Options
 from reissue.taxonomy.codings import Coding, Hierarchy
-from reissue.taxonomy.side_by_side import SideBySide
+from reissue.taxonomy.side_by_side import Forest
 from reissue.taxonomy.tree import ROOT, Level, Taxonomy
 
 __all__ = ["judged", "providers"]
@@ -159,7 +159,7 @@ def _draft(asked: Job, codes: Codes, judge: MPrivate, way: str) -> Draft:
         return mondrian(asked)
     asked = replace(asked, table=_with_dimension(asked.table, codes, _WIDTHS[way]))
     if way == "fitness":
-        taxonomies = SideBySide.of(asked.table.taxonomies)
+        taxonomies = Forest.of(asked.table.taxonomies)
         draft = work_off(asked, lambda frontier: _advance(frontier, taxonomies, judge))
     else:
         draft = mondrian(asked)
@@ -198,7 +198,7 @@ def _with_dimension(table: Table, codes: Codes, width: float) -> Table:
     return replace(table, codes=np.vstack([table.codes, codes]), codings=(*table.codings, coding))
 
 
-def _advance(frontier: Frontier, taxonomies: SideBySide, judge: MPrivate) -> tuple[Layout, Bools]:
+def _advance(frontier: Frontier, taxonomies: Forest, judge: MPrivate) -> tuple[Layout, Bools]:
     """Split every group where its worse half is fittest; returns the halves, and which groups are done."""
     groups = len(frontier.sizes)
     best: tuple[Floats, Floats] = (np.full(groups, -np.inf), np.full(groups, -np.inf))

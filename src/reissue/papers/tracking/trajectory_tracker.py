@@ -11,7 +11,7 @@ from reissue.papers.tracking.belief_tracker import TrackedRisk
 from reissue.papers.tracking.incremental import Distributions, found
 from reissue.papers.tracking.trajectories import Trajectories, longer
 from reissue.solver.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
-from reissue.updates import UpdateModel, mark_of
+from reissue.updates import UpdateModel, fingerprint_of
 
 __all__ = ["TrajectoryTracker"]
 
@@ -64,7 +64,7 @@ class TrajectoryTracker:
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: TrackedRisk, model: UpdateModel
     ) -> "TrajectoryTracker":
         """With one more release. If the update model has changed, those who are gone are looked at again."""
-        trails, mark, order = self.trails.after(people, release, at), mark_of(model), np.argsort(people)
+        trails, mark, order = self.trails.after(people, release, at), fingerprint_of(model), np.argsort(people)
         gone = self._kept(trails.gone) if mark == self.mark else _judged(trails.past(trails.gone), shown.places, model)
         return TrajectoryTracker(
             shown, trails, mark, judged.largest[order], judged.certainty[order], gone.largest, gone.certainty

@@ -21,7 +21,7 @@ from reissue.papers.tracking.person_tracker import (
 )
 from reissue.people.histories import PersonHistories
 from reissue.schema import Schema
-from reissue.updates import mark_of, read_updates
+from reissue.updates import fingerprint_of, read_updates
 
 __all__ = ["Histories", "known_of_histories", "largest_of_histories", "remember"]
 
@@ -43,7 +43,7 @@ def remember(
     """Everybody's past after one more release: `person` is the number of each row of people linked in this release."""
     names, number = lasting_values(() if before is None else before.names, linked.names)
     model = read_updates(schema, names)
-    mark = mark_of(model)
+    mark = fingerprint_of(model)
     past = begun(schema, model, int(linked.places.widths.max(initial=0))) if before is None else before.tracker
     if before is not None and isinstance(past, BeliefTracker) and before.model != mark:
         raise CannotCarryError

@@ -12,7 +12,7 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
-from reissue.data.draws import Drawn, draw_key, drawn
+from reissue.data.draws import FixedDraws, draw_key, with_draws
 from reissue.data.table import Table
 from reissue.engines.base import MadeRegion, Source
 from reissue.methods import Job, find
@@ -42,7 +42,7 @@ class ByMethod:
         rng, asked, method = region_generator(whole, region), self.asked, find(self.asked.method)
         table = _read(self.coding, part)
         if method.draws(asked.options):
-            table = drawn(table, draw_key(whole)) if draw is None else replace(table, draw=Drawn(draw))
+            table = with_draws(table, draw_key(whole)) if draw is None else replace(table, draw=FixedDraws(draw))
         requirement = by_column(asked.requirement, table.margins, table.domain)
         draft = method.run(Job(table, requirement, rng, asked.suppress, asked.options))
         return _made(table, draft, rng)

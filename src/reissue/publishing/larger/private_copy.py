@@ -14,13 +14,13 @@ from reissue.errors import DataError, SchemaError
 from reissue.ledger.marks import (
     FORM,
     PERSON,
-    TableMarks,
-    followed,
+    TableFingerprints,
+    fingerprint_by_rows,
+    followed_columns,
     identifier_order,
-    mark_by_rows,
     row_digest,
     table_digest,
-    table_mark,
+    table_fingerprint,
     written_forms,
 )
 from reissue.publishing.candidate import Request, kinds_of
@@ -37,7 +37,7 @@ class PrivateCopy:
     """A folder of Parquet."""
 
     folder: Path
-    known: TableMarks
+    known: TableFingerprints
     kinds: dict[str, str]
     people: Ints
     """Row to its pseudonym."""
@@ -63,7 +63,7 @@ class PrivateCopy:
             forms.append(written_forms(ledger.key, batch[name]))
             named = batch.with_columns(forms[-1][PERSON].alias(name))
             digest.add(named)
-            own.add(followed(named, schema))
+            own.add(followed_columns(named, schema))
             texts += [identifier_texts(batch[name])] if ordered else []
             named.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
         written = pl.concat([pl.DataFrame(schema={PERSON: pl.Int64, FORM: pl.Int64}), *forms])
@@ -72,8 +72,8 @@ class PrivateCopy:
             raise DataError("The table has no rows.")
         if len(np.unique(everyone)) < len(everyone):
             raise DataError(f"The identifier '{name}' is not unique: one row per person is needed.")
-        mark = mark_by_rows(ledger.key, request.asked(schema), digest)
+        mark = fingerprint_by_rows(ledger.key, request.asked(schema), digest)
         kinds = kinds_of({one: columns[one] for one in schema.used}, schema)
         form = identifier_kind(pl.Series(dtype=columns[name]))
-        known = TableMarks(mark, table_mark(ledger.key, own), digest, form, written)
+        known = TableFingerprints(mark, table_fingerprint(ledger.key, own), digest, form, written)
         return cls(folder, known, kinds, everyone, identifier_order(pl.concat(texts)) if ordered else None)

@@ -23,7 +23,7 @@ from reissue.engines.registry import choose
 from reissue.errors import InputError, SchemaError
 from reissue.files.staging import scratch_folder
 from reissue.ledger.chain import canonical
-from reissue.ledger.folders import KeptParts, keep_parts
+from reissue.ledger.folders import StoredParts, keep_parts
 from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack_presences
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
@@ -228,7 +228,7 @@ class _Turn:
         return {"roster": keep(roster, ENDINGS["roster"]), **states}
 
     def _record(
-        self, made: ReleaseFolder, groups: int, kept: KeptParts, private: Mapping[str, str], together: GateResult
+        self, made: ReleaseFolder, groups: int, kept: StoredParts, private: Mapping[str, str], together: GateResult
     ) -> ReleaseRecord:
         """What the release's entry says."""
         from reissue._version import __version__

@@ -29,7 +29,14 @@ from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
-from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, learnt_from, rehearse, with_known_groups
+from reissue.publishing.plan.rehearsal import (
+    Rehearsal,
+    ended_by,
+    first_loss,
+    learning_sentence,
+    rehearse,
+    with_known_groups,
+)
 from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.schema import Schema
@@ -170,7 +177,7 @@ class _Search:
         if self._spent():
             return _UNLEARNT
         try:
-            return learnt_from(self.withstood[best.setting.name])
+            return learning_sentence(self.withstood[best.setting.name])
         except KeyboardInterrupt:
             return _UNLEARNT
 

@@ -41,7 +41,7 @@ __all__ = [
     "TriedSetting",
     "ended_by",
     "first_loss",
-    "learnt_from",
+    "learning_sentence",
     "rehearse",
     "try_setting",
     "with_known_groups",
@@ -70,7 +70,7 @@ class _TooManyError(NotMetError):
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _AttackResult:
     """What the joint attack found, and what it needs for the next release."""
 
     finding: Finding
@@ -93,7 +93,7 @@ class _Found:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Wave(Attempt):
+class _WaveAttempt(Attempt):
     """A wave that is to become the next release."""
 
     number: int
@@ -124,14 +124,14 @@ class _Wave(Attempt):
         """The same for every setting."""
         return 1000 * self.number + self.repairs.turns
 
-    def attack(self, release: Release, _: Callable[[float], None]) -> _Found:
+    def attack(self, release: Release, _: Callable[[float], None]) -> _AttackResult:
         """What all releases so far give away together."""
         series = Series((read_published(release, self.schema),), self.schema, numbers=(self.number,))
         try:
             state = add(self.state, series, self.effort)
         except CannotRunError as obstacle:
-            return _Found(cannot_run("joint", (self.number,), obstacle), None)
-        return _Found(judge(state, series), state)
+            return _AttackResult(cannot_run("joint", (self.number,), obstacle), None)
+        return _AttackResult(judge(state, series), state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class Rehearsal:
         """After the next wave."""
         started, number = time.process_time(), len(self.steps) + 1
         table = replace(table, schema=self.schema)
-        wave = _Wave(
+        wave = _WaveAttempt(
             table=table,
             policy=self.policy,
             schema=self.schema,
@@ -192,7 +192,7 @@ class Rehearsal:
         try:
             turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
             mended = turns if self.mended else 1
-            wave, release, found = make_and_mend(wave, _Wave.attack, turns=mended)
+            wave, release, found = make_and_mend(wave, _WaveAttempt.attack, turns=mended)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
@@ -243,7 +243,7 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputE
     """
     rehearsal = Rehearsal.of(setting, waves, limits)
     table = replace(waves.tables[0], schema=rehearsal.schema)
-    wave = _Wave(
+    wave = _WaveAttempt(
         table=table,
         policy=rehearsal.policy,
         schema=rehearsal.schema,
@@ -264,7 +264,7 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputE
     return why
 
 
-def _step(wave: _Wave, release: Release, found: _Found, table: Table, seconds: float) -> RehearsedRelease:
+def _step(wave: _WaveAttempt, release: Release, found: _AttackResult, table: Table, seconds: float) -> RehearsedRelease:
     """One release in numbers."""
     lost = compare(table, release, wave.schema, queries=_QUERIES, seed=_SEED)
     margins: Mapping[str, float] = lost.margins
@@ -299,7 +299,7 @@ def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> O
     return replace(outcome, known_groups=KnownGroups(float(found.worst or 0.0), int(found.people or 0)))
 
 
-def learnt_from(rehearsal: Rehearsal) -> str:
+def learning_sentence(rehearsal: Rehearsal) -> str:
     """A sentence: the limit is about readers who do not learn, so how far this one gets is said beside it."""
     return sentence(attack(rehearsal.earlier, rehearsal.schema, only=_ATTACK)[_ATTACK])
 

@@ -12,7 +12,7 @@ from reissue.files.dialect import Dialect
 from reissue.outcome.findings import view_of
 from reissue.outcome.view import Headline
 from reissue.people.knowledge import Knowledge
-from reissue.proposing.guess import ColumnHints, Guessed, given_or_guessed
+from reissue.proposing.guess import ColumnHints, GuessedSchema, given_or_guessed
 from reissue.published import order_hint, releases_among
 from reissue.publishing.attack import attack
 from reissue.report import report_html
@@ -51,7 +51,7 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     return {**shown(findings), "roles": {name: str(role) for name, role in guessed.schema.columns.items()}}
 
 
-def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) -> Guessed:
+def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) -> GuessedSchema:
     """The schema file, or what was said about columns with the rest guessed."""
     roles = {name: Role(role) for name, role in given["roles"].items()}
     named = {role: [name for name, its in roles.items() if its == role] for role in Role}

@@ -13,7 +13,7 @@ import polars as pl
 from reissue.data.table import Table, unlisted_values
 from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
-from reissue.files.tables import settle as settle_file
+from reissue.files.tables import detect_dialect
 from reissue.ledger.pack import plain
 from reissue.proposing.column_form import picture_of
 from reissue.proposing.propose import Guess
@@ -38,7 +38,7 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ReadingNote)
         frames, guesses = propose_series(waves, dialect=dialect)
-    found = {path.name: settle_file(path, dialect).sentence for path in waves}
+    found = {path.name: detect_dialect(path, dialect).sentence for path in waves}
     reading = [f"{name}: read with {sentence}." for name, sentence in found.items() if sentence]
     reading += [one.message.fact for one in said if isinstance(one.message, ReadingNote)]
     tell(0.7, "looking at the columns")
