@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import Knowledge, Series
-from reissue.papers.equivalence.attack import FOLD
+from reissue.papers.equivalence.attack import add, see
 from reissue.papers.equivalence.buckets import BucketPresence, Found, kinds_of, look
 from reissue.schema import Schema
-from tests.attacks.carrying import assert_carries
+from tests.attacks.carrying import assert_every_beginning
 from tests.effort import examples
 from tests.methods.streams import SCHEMA, publish, stream
 
@@ -57,14 +57,14 @@ def test_a_limit_that_falls_or_rises(seed: int, first: int, then: int) -> None:
         *publish(frames[:3], "equivalence", "simple-l=2", e=first),
         *publish(frames[3:], "equivalence", "simple-l=2", e=then),
     ]
-    assert_carries("equivalence", releases, SCHEMA, {})
+    assert_every_beginning(releases, SCHEMA, {})
 
 
 @given(SEEDS, st.sampled_from([{"equivalence": 1}, {"equivalence": 3}, {}]))
 @examples(60)
 def test_people_who_change_their_bucket(seed: int, limits: dict[str, float]) -> None:
     """Without a limit given it falls from 3 to 2 when buckets of two values come."""
-    assert_carries("equivalence", _moving(seed), PLAIN, limits)
+    assert_every_beginning(_moving(seed), PLAIN, limits)
 
 
 def test_groups_are_kept_only_once_something_is_shown() -> None:
@@ -74,8 +74,8 @@ def test_groups_are_kept_only_once_something_is_shown() -> None:
         for number, frame in enumerate(_moving(seed), start=1):
             newest = Series.read([frame], PLAIN, limits={"equivalence": 1})
             series = Series(newest.releases, PLAIN, limits={"equivalence": 1}, numbers=(number,))
-            (seen,) = FOLD.see(series, Knowledge())
-            state = FOLD.add(state, seen)
+            (seen,) = see(series, Knowledge())
+            state = add(state, seen)
         assert state is not None
         assert state.evidence is not None
         states.append(state.evidence)

@@ -134,13 +134,13 @@ def test_carried_on_it_tells_with_counts_and_values(tmp_path: Path) -> None:
     schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
     months = synth.Population(seed=3, people=120).months(2)
     releases = [anonymize(month, schema, "k=4", method="mondrian", seed=1) for month in months]
-    carried, state = find("joint").kept, None
-    assert carried is not None
+    fold, state = find("joint").fold, None
+    assert fold is not None
     for number, release in enumerate(releases, start=1):
         series = replace(Series.read([release], schema), numbers=(number,))
-        state = carried.add(state, series)
+        state = fold.add(state, series)
     assert state is not None
-    case = sound(carried.judge(state, series), published=[])
+    case = sound(state.finding, published=[])
     whole = sound(attack(releases, schema, only="joint")["joint"])
     assert case["picture"]["kind"] == "equations"
     assert {group["label"] for group in case["picture"]["groups"]} <= {"release 1", "release 2"}

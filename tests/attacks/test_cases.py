@@ -6,7 +6,6 @@ from reissue import anonymize, synth
 from reissue.attacks import Attack, registered
 from reissue.attacks.cases import histogram, row_texts, short, shown, value_text
 from reissue.attacks.findings import Findings, Status, not_run
-from reissue.attacks.fold import at_hand
 from reissue.publishing.attack import attack
 from reissue.words import listed, plural
 from tests.attacks.cases import sound
@@ -48,8 +47,7 @@ def test_attacks_tell_of_themselves_in_plain_sentences() -> None:
         assert its.needs[0].islower()
         assert not its.needs.endswith(".")
         assert all(text[0].isupper() and text.endswith(".") for text in (its.story, *its.prevention))
-    nothing = at_hand(lambda series, _: not_run("mine", series.numbers, "it is a test."))
-    bare = Attack("mine", nothing, "Does nothing.")
+    bare = Attack("mine", lambda series, _: not_run("mine", series.numbers, "it is a test."), "Does nothing.")
     assert (bare.needs, bare.story, bare.prevention) == ("", "", ())
 
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
+from reissue.attacks.insiders import without
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.papers.coalition.attack import weakest
-from reissue.papers.coalition.records import read_records, without
+from reissue.papers.coalition.records import read_records
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse

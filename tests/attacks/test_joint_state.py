@@ -53,7 +53,7 @@ def exposed(finding: ri.Finding) -> int:
 
 def test_within_the_window_it_is_the_whole_attack(tmp_path: Path) -> None:
     plan, releases = series(tmp_path, 4, "k=5 & l=3")
-    one, other = carried.judge(added(plan, releases), Series((), plan)), whole(plan, releases)
+    one, other = added(plan, releases).finding, whole(plan, releases)
     assert one.details["sure"] == other.details["sure"] > 0
     assert one.population == other.population
     assert abs(exposed(one) - exposed(other)) <= 0.07 * other.people
@@ -81,7 +81,7 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     full, short = states
     assert len(short.window) == 4
     assert short.window[-1].time == full.window[-1].time == 7
-    people = [exposed(carried.judge(one, Series((), plan))) for one in (short, full)]
+    people = [exposed(one.finding) for one in (short, full)]
     assert abs(people[0] - people[1]) <= 0.1 * people[1]
     today = [one.beliefs.largest(len(one.beliefs.layers) - 1)[0] for one in ends]
     surest = [one.claims.chance for one in ends]
@@ -145,7 +145,7 @@ def test_companions_of_people_in_slots_are_people(tmp_path: Path) -> None:
     gone = np.setdiff1d(first, second)[:3]
     assert len(gone)
     group = releases[0].draft.groups
-    for person, beside in zip(gone, carried.companions(kept, gone), strict=True):
+    for person, beside in zip(gone, kept.companions(gone), strict=True):
         assert set(beside.tolist()) == set(first[group == group[first == person]].tolist())
 
 

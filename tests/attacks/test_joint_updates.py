@@ -16,7 +16,7 @@ from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.solving.believe import believe
-from reissue.attacks.joint.state import add, judge
+from reissue.attacks.joint.state import add
 from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
 from reissue.ledger import Ledger
 from reissue.people.series import SeriesPresences
@@ -107,7 +107,7 @@ def test_a_ledger_s_attack_refines_what_it_learned(monkeypatch: pytest.MonkeyPat
         strong = replace(COLUMNS, policy={"knowledge": "groups"})
         state = add(state, replace(Series.read([release], strong), numbers=(number,)))
     assert state is not None
-    found = judge(state, Series.read(releases[-1:], COLUMNS))
+    found = state.finding
     assert found.details["updates"] == "releases"
     assert state.past.steps.shape == (8, 8)
     assert whole.details["updates"] == "tables"

@@ -19,6 +19,7 @@ from reissue.errors import DataError, InputError, NotMetError, RequirementError,
 from reissue.papers.distinct.buckets import intersection, survey
 from reissue.papers.distinct.parts import pieces
 from reissue.papers.distinct.risk import DistinctState
+from reissue.papers.series_check import check_series, legal
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
 from reissue.release.memory import load_memory, save_memory
@@ -27,7 +28,6 @@ from reissue.release.states import pack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure
-from reissue.verify.series import check_series, legal
 from tests.effort import examples
 from tests.papers.test_updates import SCHEMA as HOSPITAL
 from tests.papers.test_updates import TABLE_3

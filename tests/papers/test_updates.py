@@ -6,6 +6,7 @@ import pytest
 
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
+from reissue.papers.series_check import check_series
 from reissue.papers.updates.attack import risks
 from reissue.people.histories import link_people
 from reissue.published.series import Series
@@ -14,7 +15,6 @@ from reissue.schema import Schema
 from reissue.solver.forward_backward import ValueDistributions, blocks
 from reissue.taxonomy.codings import Hierarchy
 from reissue.updates import UpdateModel, read_updates
-from reissue.verify.series import check_series
 
 TREE = {
     "Respiratory": ["Flu", "Pneumonia", "Lung Cancer"],

@@ -41,7 +41,8 @@ def test_attacks_run_where_the_page_says() -> None:
     for line in section.splitlines()[2:]:
         first, _, engines = line.strip("| ").split(" | ")
         said |= dict.fromkeys(re.findall(r"`(\w+)`", first), engines != "not run")
-    assert said == {name: one.by_cells or one.by_people for name, one in attacks.registered().items()}
+    counted = attacks.Accepts.COUNTED_ROWS | attacks.Accepts.COUNTED_PEOPLE
+    assert said == {name: bool(counted & one.accepts) for name, one in attacks.registered().items()}
 
 
 def test_refusals_have_the_reason_that_the_method_gives() -> None:

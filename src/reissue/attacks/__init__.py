@@ -1,19 +1,22 @@
-"""Attacks: one package each, a function from releases and knowledge to what it found."""
+"""Attacks: one package each, a function from releases and knowledge to a finding."""
 
-from reissue.attacks.fold import Fold
-from reissue.attacks.registry import Attack, attack, by_default, find, registered
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.registry import Accepts, Attack, Heading, Runs, attack, by_default, find, registered
 from reissue.attacks.run import run_attack
-from reissue.errors import CannotCarryError, CannotRunError
+from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
 __all__ = [
+    "Accepts",
     "Attack",
-    "CannotCarryError",
     "CannotRunError",
-    "Fold",
+    "Finding",
+    "Heading",
     "Knowledge",
+    "Runs",
     "Series",
+    "Status",
     "attack",
     "by_default",
     "find",

@@ -1,23 +1,48 @@
-"""How attacks are registered and found, the built-in ones the same way as anyone's, and what an adversary knows."""
+"""What an attack is, and how one is registered and found: the built-in ones the same way as anyone's.
+
+An attack is a function from releases and what the adversary knows to a finding. `attack` registers it with a short
+declaration; whoever runs, lists or explains attacks goes by that declaration, never by a name. Three built-in attacks
+have a role of their own: `VERDICT`, `ALONE` and `SLOTS`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, TypeVar
+from enum import Flag, StrEnum, auto
+from typing import Any
+
+import numpy as np
 
 from reissue._plugins import all_registered, find_registered, keep_registered
-from reissue.attacks.fold import Fold, Run, at_hand
+from reissue.attacks.findings import ALONE, FIRST, Finding
+from reissue.attacks.fold import Fold
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
 
 __all__ = [
+    "ALONE",
+    "SLOTS",
+    "VERDICT",
+    "Accepts",
     "Attack",
+    "Confirm",
     "Heading",
+    "Run",
+    "Runs",
     "attack",
     "by_default",
     "find",
     "registered",
 ]
 
-Written = TypeVar("Written", bound=Fold[Any, Any] | Run)
+VERDICT = FIRST
+"""The attack on which the verdict rests wherever people are known; a ledger goes on with its state."""
+SLOTS = "trajectory"
+"""The attack that every panel must withstand: it follows the slots."""
+
+Run = Callable[[Series, Knowledge], Finding]
+"""Releases and knowledge to a finding; raises CannotRunError where the attack does not apply."""
+Confirm = Callable[[Series, Finding, np.random.Generator], bool]
+"""Whether a sample, judged by a second formula, says the same as a finding that exposes nobody."""
 
 
 class Heading(StrEnum):
@@ -31,61 +56,78 @@ class Heading(StrEnum):
     """Whether a person's value can be deduced."""
 
 
+class Accepts(Flag):
+    """Releases and knowledge for which an attack is right; of the rest it is spared, or not run, with the reason."""
+
+    NOTHING = 0
+    """Releases with the same columns, one record per person, every row at hand."""
+    OTHER_COLUMNS = auto()
+    """Releases that show different quasi-identifiers."""
+    OTHER_VALUES = auto()
+    """Releases that show different sensitive columns, or none."""
+    REPEATED_RECORDS = auto()
+    """Several records of one person."""
+    COUNTED_ROWS = auto()
+    """Different rows with how often each occurs (`Tables.times`), as an engine counts them."""
+    COUNTED_PEOPLE = auto()
+    """The same, where the engine also says who has which of them."""
+    ROSTERS = auto()
+    """Earlier releases as who was in which group, and each group's values: no published columns."""
+    COALITIONS = auto()
+    """A coalition's own records, which it takes out itself; for other attacks they are taken out before."""
+
+
+class Runs(StrEnum):
+    """Where an attack is run unless somebody names the attacks."""
+
+    ALWAYS = "always"
+    """In every audit, and before every release of a ledger."""
+    IN_AUDITS = "in audits"
+    """In audits: it is for those who have nothing but the files, and a ledger knows more."""
+    ON_REQUEST = "on request"
+    """Nowhere: it takes longer than all others."""
+
+
 @dataclass(frozen=True)
 class Attack:
-    """A registered attack."""
+    """A registered attack: its function, and what others need to know about it."""
 
     name: str
-    fold: Fold[Any, Any]
-    """How it goes through the releases at hand."""
+    run: Run
     summary: str
-    """One sentence for people who read a list of attacks."""
-    insiders: bool = False
-    """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
+    """One sentence for a list of attacks."""
+
+    fewest: int = 1
+    """How many releases it needs."""
     per_release: bool = False
     """Whether it judges every release by itself: what else was published does not matter to it."""
-    fewest: int = 1
-    """How many releases it needs: with fewer there is nothing for it to do."""
-    kept: Fold[Any, Any] | None = None
-    """How it goes on in a ledger, which keeps its state and no earlier release; None: it begins anew with all of them.
-
-    People's identifiers are whole numbers there: a ledger's pseudonyms.
-    """
-    needs: str = ""
-    """What must be given for it to run: "It needs ...", in plain words."""
-    story: str = ""
-    """What such an adversary has and does, for people who read no papers."""
-    prevention: tuple[str, ...] = ()
-    """What would prevent it, in plain sentences."""
-    command: str = ""
-    """The command line that does so."""
-    heavy: bool = False
-    """Whether it takes so long that a timeline looks at a few places of a series only."""
-    any_columns: bool = False
-    """Whether releases may show different quasi-identifiers."""
-    any_values: bool = False
-    """Whether releases may show different sensitive columns, or none."""
-    several_rows: bool = False
-    """Whether it is right where a person may have several rows; else it is not run there."""
-    follows: bool = False
-    """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
-    by_cells: bool = False
-    """Whether it decides on the different rows and their numbers (`Tables.times`), so that an engine may count them."""
-    by_people: bool = False
-    """Whether it decides on these and on who has which of them, so that an engine may count them and say that."""
-    files_alone: bool = False
-    """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
-    on_request: bool = False
-    """Whether it is run only where it is asked for by name, here or in a policy: it takes longer than all others."""
     each_column: bool = False
     """Whether it takes the values of all sensitive columns for one value: where there are several, it is run for each
     column by itself too, and the worst decides."""
+    accepts: Accepts = Accepts.NOTHING
+    """Inputs for which it is right beyond the plain case."""
+    runs: Runs = Runs.ALWAYS
+    """Where it is run unless somebody names the attacks."""
     asked_if: str = ""
-    """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
+    """The question of `reissue init` whose answer yes puts it into the policy."""
+
+    needs: str = ""
+    """What must be given for it to run: "It needs ..."."""
+    story: str = ""
+    """What such an adversary has and does, for people who read no papers."""
+    prevention: tuple[str, ...] = ()
+    """What would prevent it, in sentences."""
+    command: str = ""
+    """The command line that does so."""
     heading: Heading = Heading.INFERENCE
-    """Which of the three questions it answers, for the record."""
+    """Which of the three questions it answers."""
     no_probability: str = ""
-    """Why its number is no probability, where it looks like one."""
+    """Why its measure is no probability, where it looks like one."""
+
+    confirm: Confirm | None = None
+    """A second look at a sample, by other code, before a ledger publishes what the attack found to expose nobody."""
+    fold: Fold[Any] | None = None
+    """How a ledger goes on from one release to the next; None: the attack is run again on the stored releases."""
 
     @property
     def compares(self) -> bool:
@@ -106,7 +148,7 @@ BUILT_IN = {
     "trajectory": "reissue.attacks.trajectory.attack",
     "updates": "reissue.papers.updates.attack",
 }
-"""Built-in attacks and their modules, which are imported when they are asked for."""
+"""Built-in attacks and their modules, imported when they are asked for: the only list of names there is."""
 
 GROUP = "reissue.attacks"
 """The entry points by which other packages bring their own."""
@@ -118,82 +160,79 @@ def attack(
     name: str,
     summary: str,
     *,
-    insiders: bool = False,
-    per_release: bool = False,
     fewest: int = 1,
-    kept: Fold[Any, Any] | None = None,
+    per_release: bool = False,
+    each_column: bool = False,
+    accepts: Accepts = Accepts.NOTHING,
+    runs: Runs = Runs.ALWAYS,
+    asked_if: str = "",
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
     command: str = "",
-    heavy: bool = False,
-    any_columns: bool = False,
-    any_values: bool = False,
-    several_rows: bool = False,
-    follows: bool = False,
-    by_cells: bool = False,
-    by_people: bool = False,
-    files_alone: bool = False,
-    on_request: bool = False,
-    each_column: bool = False,
-    asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
     no_probability: str = "",
-) -> Callable[[Written], Written]:
-    """Register an attack, a function over all releases or a fold: `reissue.attack(...)` and the command line find it.
+    confirm: Confirm | None = None,
+    fold: Fold[Any] | None = None,
+) -> Callable[[Run], Run]:
+    """Register a function as an attack: `reissue.attack(...)`, policies, reports and the command line find it.
 
-    A ledger keeps the state of a fold, or of another one `kept` beside; of a function only of such a one. Reports tell
-    what it `needs`, the `story` of its adversary and the `prevention`; an attack may leave them out.
+    Parameters
+    ----------
+    name, summary
+        What it is called, and one sentence on what it does.
+    fewest, per_release, each_column, accepts, runs, asked_if
+        What it can be given, and where it is run (see `Attack`).
+    needs, story, prevention, command, heading, no_probability
+        What lists and reports tell about it.
+    confirm, fold
+        A second look before a ledger publishes, and how a ledger goes on with it.
+
+    Examples
+    --------
+    >>> from reissue.attacks import Finding, Status, attack
+    >>> @attack("alone", "Looks for groups of one record.", per_release=True)
+    ... def alone(series, knowledge):
+    ...     people = max(int((release.sizes == 1).sum()) for release in series.releases)
+    ...     status = Status.EXPOSED if people else Status.WITHSTOOD
+    ...     return Finding("alone", status, f"{people} people are alone.", series.numbers, people=people)
+
     """
 
-    def keep(written: Written) -> Written:
-        fold = written if isinstance(written, Fold) else at_hand(written)
-        own = fold if kept is None and fold.state is not None else kept
+    def register(run: Run) -> Run:
         known = Attack(
             name,
-            fold,
+            run,
             summary,
-            insiders=insiders,
-            per_release=per_release,
-            fewest=fewest,
-            kept=own,
-            needs=needs,
-            story=story,
-            prevention=tuple(prevention),
-            command=command,
-            heavy=heavy,
-            any_columns=any_columns,
-            any_values=any_values,
-            several_rows=several_rows,
-            follows=follows,
-            by_cells=by_cells,
-            by_people=by_people,
-            files_alone=files_alone,
-            on_request=on_request,
-            each_column=each_column,
-            asked_if=asked_if,
-            heading=heading,
-            no_probability=no_probability,
+            fewest,
+            per_release,
+            each_column,
+            accepts,
+            runs,
+            asked_if,
+            needs,
+            story,
+            tuple(prevention),
+            command,
+            heading,
+            no_probability,
+            confirm,
+            fold,
         )
-        _register(known)
-        return written
+        keep_registered(name, known, "attack", BUILT_IN, _REGISTRY)
+        return run
 
-    return keep
-
-
-def _register(attack: Attack) -> None:
-    """Keep an attack. Nobody replaces a built-in one."""
-    keep_registered(attack.name, attack, "attack", BUILT_IN, _REGISTRY)
+    return register
 
 
 def registered() -> dict[str, Attack]:
-    """All attacks by name, in the order of their names."""
+    """All attacks by name, sorted."""
     return all_registered(GROUP, BUILT_IN, _REGISTRY)
 
 
 def by_default() -> list[str]:
-    """The names of the attacks that are run where nobody names any."""
-    return [name for name, one in registered().items() if not one.on_request]
+    """The names of the attacks that an audit runs unless somebody names them."""
+    return [name for name, one in registered().items() if one.runs != Runs.ON_REQUEST]
 
 
 def find(name: str) -> Attack:

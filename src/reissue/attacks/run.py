@@ -1,99 +1,90 @@
-"""Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
+"""Running an attack for an adversary: on the releases held, without the coalition's own records, over time."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reissue.attacks.findings import ALONE, FIRST, Finding, Status, not_run
-from reissue.attacks.fold import fold_over, some_members
-from reissue.attacks.registry import Attack, registered
-from reissue.errors import CannotRunError, InputError, Why
+from reissue.attacks.insiders import refuse_outsiders, without
+from reissue.attacks.registry import Accepts, Attack, registered
+from reissue.errors import CannotRunError, DataError, InputError, Why
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER
 from reissue.published.series import Series
 from reissue.schema import Role
 
-__all__ = ["Ran", "cannot_run", "deciding", "run", "run_attack"]
-
-
-@dataclass(frozen=True, eq=False)
-class Ran:
-    """An attack that was run: what it found, and the states that it went through."""
-
-    finding: Finding
-    attack: Attack
-    series: Series
-    """The releases held, as the attack sees them."""
-    knowledge: Knowledge
-    states: Mapping[int, Any]
-    """Place to the state after it: those asked for, and the last. None where the attack could not be run."""
-    columns: "Mapping[str, Ran]" = field(default_factory=dict)
-    """Where it was run for each sensitive column, and for all of them together: these runs."""
-
-    def found_at(self, places: Sequence[int]) -> Iterator[Finding | None]:
-        """What it finds after some of the releases, by the limit of them all; in each, if it judges them by themselves.
-
-        None where it could not be run then.
-        """
-        if self.columns:
-            each = zip(*(ran.found_at(places) for ran in self.columns.values()), strict=True)
-            return (_worst(self.attack.name, dict(zip(self.columns, found, strict=True))) for found in each)
-        limit, last = self.finding.limit, len(self.series) - 1
-        series, grown = self.series, self.attack.fold.grown
-        if self.attack.per_release:
-            return self._each(places) if grown is None else grown(self.states[last], series, places)
-        if limit is not None:
-            series = replace(series, limits={**series.limits, self.attack.name: limit})
-        earlier = [place for place in places if place != last]
-        found = self._judged(earlier, series) if grown is None else grown(self.states[last], series, earlier)
-        return chain(found, (self.finding for place in places if place == last))
-
-    def _judged(self, places: Iterable[int], series: Series) -> Iterator[Finding | None]:
-        return (_judged(self.attack, self.states[place], series) for place in places)
-
-    def _each(self, places: Collection[int]) -> Iterator[Finding | None]:
-        for place, state in fold_over(self.attack.fold, self.series, self.knowledge, apart=True):
-            if place in places:
-                yield _judged(self.attack, state, self.series)
+__all__ = ["cannot_run", "deciding", "over_time", "run_attack"]
 
 
 def run_attack(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
-    """What an attack finds in the releases that the adversary holds."""
-    return run(attack, series, knowledge).finding
-
-
-def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int] = ()) -> Ran:
-    """Run an attack on the releases that the adversary holds, and keep its states after some of them.
+    """Return what an attack finds in the releases that the adversary holds.
 
     Where there are several sensitive columns, an attack that takes their values for one is run for each of them too.
+
+    Raises
+    ------
+    InputError
+        If there are no releases, or a provider of the coalition gave no record to any of them.
+
     """
     if not len(series):
         raise InputError("There is nothing to attack: give one release or more.")
+    if knowledge.coalition:
+        refuse_outsiders(_of(series, knowledge.held(len(series))), knowledge.coalition)
+    return _by_column(attack, series, knowledge)
+
+
+def over_time(
+    attack: Attack, found: Finding, series: Series, knowledge: Knowledge, places: Sequence[int]
+) -> Iterator[Finding | None]:
+    """Yield what somebody would find who stopped collecting earlier; None where the attack does not run then.
+
+    `places` count the releases held, from 0: all up to each of them, or each by itself where the attack judges releases
+    by themselves. `found` is what is found in all of them; every place is judged by its limit.
+    """
+    held, silent = knowledge.held(len(series)), replace(knowledge, progress=lambda _: None)
+    for place in places:
+        if place == len(held) - 1 and not attack.per_release:
+            yield found
+            continue
+        holds = held[place : place + 1] if attack.per_release else held[: place + 1]
+        try:
+            yield _by_the_limit(attack, found, series, replace(silent, holds=holds))
+        except DataError:
+            yield None
+
+
+def _by_the_limit(attack: Attack, whole: Finding, series: Series, knowledge: Knowledge) -> Finding | None:
+    """What some of the releases give away, by the limit of them all; None where the attack does not run."""
+    found = _by_column(attack, series, knowledge)
+    moves = not attack.per_release and whole.limit is not None and found.limit != whole.limit
+    if moves and found.status != Status.NOT_RUN:
+        series = replace(series, limits={**series.limits, attack.name: float(whole.limit or 0)})
+        found = _by_column(attack, series, knowledge)
+    return None if found.status == Status.NOT_RUN else found
+
+
+def _by_column(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
+    """The finding of the sensitive column that is worst off, where each is attacked by itself."""
     columns = series.schema.sensitive
     if not attack.each_column or len(columns) < 2:
-        return _run(attack, series, knowledge, places)
+        return _found(attack, series, knowledge)
     seen = {column: series.of_sensitive(column) for column in columns} | {TOGETHER.join(columns): series}
-    ran = {}
+    found = {}
     for turn, (column, one) in enumerate(seen.items()):
 
         def within(share: float, turn: int = turn) -> None:
             knowledge.progress((turn + share) / len(seen))
 
-        ran[column] = _run(attack, one, replace(knowledge, progress=within), places)
-    worst = _worst(attack.name, {column: one.finding for column, one in ran.items()})
-    assert worst is not None  # noqa: S101  # every run has a finding
-    return replace(ran[TOGETHER.join(columns)], finding=worst, columns=ran)
+        found[column] = _found(attack, one, replace(knowledge, progress=within))
+    return _worst(attack.name, found)
 
 
-def _worst(attack: str, found: Mapping[str, Finding | None]) -> Finding | None:
-    """What an attack finds in the sensitive column that is worst off, and in short what it finds in the others."""
-    known = {column: one for column, one in found.items() if one is not None}
-    if not known:
-        return None
-    column = max(known, key=lambda name: _gravity(known[name]))
-    worst, where = known[column], _where(column)
-    brief = {name: _brief(one) for name, one in known.items()}
+def _worst(attack: str, found: Mapping[str, Finding]) -> Finding:
+    """The finding of the sensitive column that is worst off, with the others in brief."""
+    column = max(found, key=lambda name: _gravity(found[name]))
+    worst, where = found[column], _where(column)
+    brief = {name: _brief(one) for name, one in found.items()}
     details = {**worst.details, "column": column, "columns": brief}
     if worst.reason is None:
         said = f"{where}: {worst.sentence}"
@@ -101,7 +92,7 @@ def _worst(attack: str, found: Mapping[str, Finding | None]) -> Finding | None:
             worst_off = f"Worst {said[0].lower()}{said[1:]}"
             said = f"Every sensitive column withstands it by itself, and so do all of them together. {worst_off}"
         return replace(worst, sentence=said, details=details)
-    everywhere = len({one.reason for one in known.values()}) == 1
+    everywhere = len({one.reason for one in found.values()}) == 1
     reason = worst.reason if everywhere else f"{where[0].lower()}{where[1:]}, {worst.reason}"
     why = worst.why or Why.DOES_NOT_APPLY
     made = not_run(attack, worst.releases, reason, details, why=why, needs=worst.needs)
@@ -130,29 +121,23 @@ def _brief(found: Finding) -> dict[str, Any]:
     }
 
 
-def _run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int]) -> Ran:
-    """The same of the values of all sensitive columns together."""
+def _found(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
+    """What the attack finds, or why it does not run."""
     held = knowledge.held(len(series))
-    states: dict[int, Any] = {}
-    ignored: Sequence[str] = ()
     try:
-        _one_row_each(attack, series)
-        _every_row(attack, series, knowledge)
-        series, knowledge = _seen(attack, series, knowledge, held)
-        series, ignored = _compared(attack, series)
-        last = len(series) - 1
-        wanted = {*places, last}
-        states = {place: state for place, state in fold_over(attack.fold, series, knowledge) if place in wanted}
-        found = attack.fold.judge(states[last], series)
-        found = attack.fold.explain(states[last], found, series, knowledge)
+        _refuse_repeated_records(attack, series)
+        _refuse_counted_rows(attack, series, knowledge)
+        series, knowledge = _held(attack, series, knowledge, held)
+        series, ignored = _shared_columns(attack, series)
+        found = _with_ignored(attack.run(series, knowledge), ignored)
     except CannotRunError as obstacle:
         found = cannot_run(attack.name, held, obstacle)
-    return Ran(replace(_noted(found, ignored), compares=attack.compares), attack, series, knowledge, states)
+    return replace(found, compares=attack.compares)
 
 
-def _one_row_each(attack: Attack, series: Series) -> None:
+def _refuse_repeated_records(attack: Attack, series: Series) -> None:
     """Stop where people have several rows, and the attack would take each row for a person."""
-    if attack.several_rows:
+    if Accepts.REPEATED_RECORDS in attack.accepts:
         return
     if series.schema.several_rows:
         raise CannotRunError(
@@ -167,28 +152,29 @@ def _one_row_each(attack: Attack, series: Series) -> None:
         )
 
 
-def _every_row(attack: Attack, series: Series, knowledge: Knowledge) -> None:
+def _refuse_counted_rows(attack: Attack, series: Series, knowledge: Knowledge) -> None:
     """Stop where equal rows were counted together, and the attack would take each kind of row for one record."""
     counted = [one for one in series.releases if one.tables.times is not None]
-    if attack.by_cells or not counted:
+    if Accepts.COUNTED_ROWS in attack.accepts or not counted:
         return
     registers = knowledge.members is not None or knowledge.population is not None
-    if attack.by_people and (registers or all(one.tables.people is not None for one in counted)):
+    by_people = Accepts.COUNTED_PEOPLE in attack.accepts
+    if by_people and (registers or all(one.tables.people is not None for one in counted)):
         return
-    people = ", or give copies that kept the identifier, all of them to one engine" if attack.by_people else ""
+    people = ", or give copies that kept the identifier, all of them to one engine" if by_people else ""
     raise CannotRunError(f"it needs every row, and an engine counted equal ones together: use engine memory{people}.")
 
 
-def _compared(attack: Attack, series: Series) -> tuple[Series, tuple[str, ...]]:
+def _shared_columns(attack: Attack, series: Series) -> tuple[Series, tuple[str, ...]]:
     """The releases by the columns that they share, where the attack needs the same in all; and those ignored."""
     schema, ignored = series.schema, list[str]()
-    for names, any_will_do, what in (
-        (schema.quasi, attack.any_columns, "quasi-identifiers"),
-        (schema.sensitive, attack.any_values, "sensitive columns"),
+    for names, others, what in (
+        (schema.quasi, Accepts.OTHER_COLUMNS, "quasi-identifiers"),
+        (schema.sensitive, Accepts.OTHER_VALUES, "sensitive columns"),
     ):
         lacking = [{*names} - {*one.shown} if one.tables.frames else set() for one in series.releases]
         some = set().union(*lacking)
-        if any_will_do or not some or set.intersection(*lacking):
+        if others in attack.accepts or not some or set.intersection(*lacking):
             continue  # a column that no release has is a mistake in the schema, which says so itself
         if some == {*names} or any(one.source or one.presences for one in series.releases):
             raise CannotRunError(f"it needs the same {what} in every release: {_lack(series.numbers, lacking)}.")
@@ -207,8 +193,8 @@ def _lack(numbers: Sequence[int], lacking: Sequence[Collection[str]]) -> str:
     )
 
 
-def _noted(found: Finding, ignored: Sequence[str]) -> Finding:
-    """A finding that says which columns were ignored."""
+def _with_ignored(found: Finding, ignored: Sequence[str]) -> Finding:
+    """The finding, saying which columns were ignored."""
     if not ignored or found.status == Status.NOT_RUN:
         return found
     names = ", ".join(map(repr, ignored))
@@ -216,23 +202,21 @@ def _noted(found: Finding, ignored: Sequence[str]) -> Finding:
     return replace(found, sentence=found.sentence + note, details={**found.details, "ignored": list(ignored)})
 
 
-def _judged(attack: Attack, state: object, series: Series) -> Finding | None:
-    try:
-        return attack.fold.judge(state, series)
-    except CannotRunError:
-        return None
-
-
-def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[int]) -> tuple[Series, Knowledge]:
-    """The releases at hand as this attack sees them, and the knowledge that goes with them."""
+def _held(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[int]) -> tuple[Series, Knowledge]:
+    """The releases held as this attack sees them, and the knowledge that goes with them."""
     if len(held) < len(series):
-        members = some_members(knowledge.members, [number - 1 for number in held], len(series))
-        series, knowledge = series.of(held), replace(knowledge, members=members)
-    if knowledge.coalition and not attack.insiders:
-        from reissue.papers.coalition.records import without
-
+        members = knowledge.members
+        if members is not None and len(members) == len(series):
+            knowledge = replace(knowledge, members=[members[number - 1] for number in held])
+        series = _of(series, held)
+    if knowledge.coalition and Accepts.COALITIONS not in attack.accepts:
         series = without(series, knowledge.coalition)
     return series, knowledge
+
+
+def _of(series: Series, held: Sequence[int]) -> Series:
+    """The releases held, which are counted from 1."""
+    return series.of([series.numbers[number - 1] for number in held])
 
 
 def deciding(

@@ -6,13 +6,17 @@ The number of threads is that of the processors, or what REISSUE_THREADS says. R
 import ctypes
 import os
 import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from reissue.errors import InputError
 
-__all__ = ["ENVIRONMENT", "give_back", "threads", "workers"]
+__all__ = ["ENVIRONMENT", "give_back", "in_threads", "threads", "workers"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 ENVIRONMENT = "REISSUE_THREADS"
 
@@ -33,6 +37,12 @@ def workers() -> ThreadPoolExecutor:
     The C library keeps a heap for every thread that comes, and of what was freed there gives nothing back.
     """
     return _workers(threads())
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """The results of items in their order, each made in one of several threads."""
+    with ThreadPoolExecutor(threads()) as several:
+        return list(several.map(work, items))
 
 
 @lru_cache

@@ -4,13 +4,14 @@ Numbers of people are looked for among those of the last release first, and only
 ever sorted anew: new people go into the order that is kept.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue._arrays import Codes, Ints
 
-__all__ = ["PersonIndex", "update"]
+__all__ = ["PersonIndex", "lasting_values", "update"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,14 @@ def update(index: PersonIndex, arriving: Ints) -> tuple[PersonIndex, Codes]:
     at[turn] = place
     order = np.insert(index.order, between[new], place[fresh])
     return PersonIndex(np.concatenate([known, sought[fresh]]), order, place), at
+
+
+def lasting_values(known: Sequence[str | None], shown: Sequence[str | None]) -> tuple[list[str | None], Ints]:
+    """The known values and after them those that are new; and the number of each one shown."""
+    number = {name: place for place, name in enumerate(known)}
+    for name in shown:
+        number.setdefault(name, len(number))
+    return list(number), np.array([number[name] for name in shown], np.int64)
 
 
 def _find(known: Ints, places: Codes, sought: Ints) -> tuple[Codes, Ints]:

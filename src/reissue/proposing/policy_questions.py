@@ -177,7 +177,7 @@ def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(
 
 def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> bool:
     """Whether there is somebody to be followed and something to be protected, where the method asks for it."""
-    follows = method.stateful or any(attacks.find(name).follows for name in its.attacks)
+    follows = method.stateful or any(attacks.Accepts.ROSTERS in attacks.find(name).accepts for name in its.attacks)
     followed = Role.IDENTIFIER in roles or not follows
     protected = Role.SENSITIVE in roles or not any(part.sensitive for part in parse(its.require).parts())
     return followed and protected

@@ -7,7 +7,7 @@ from typing import Any
 
 from reissue.attacks import by_default, find
 from reissue.attacks.findings import Finding, Findings, Point
-from reissue.attacks.run import deciding, run
+from reissue.attacks.run import deciding, run_attack
 from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
@@ -15,7 +15,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import GuessedSchema, guess
 from reissue.published.series import Series
 from reissue.publishing.registers import check_registers
-from reissue.publishing.timeline import attacked, places_of, timeline_of
+from reissue.publishing.timeline import attacked, timeline_of
 from reissue.schema import Schema
 
 __all__ = ["asked_for", "attack"]
@@ -72,9 +72,8 @@ def attack(
         def within(share: float, number: int = number) -> None:
             progress((number + share) / len(chosen))
 
-        ran = run(one, series, replace(known, progress=within), places_of(series, known) if timeline else ())
-        found[one.name] = ran.finding
-        points: tuple[Point, ...] = timeline_of(ran) if timeline else ()
+        found[one.name] = run_attack(one, series, replace(known, progress=within))
+        points: tuple[Point, ...] = timeline_of(one, found[one.name], series, known) if timeline else ()
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))

@@ -2,46 +2,41 @@
 
 from reissue.attacks.disclosure.counting import disclosed
 from reissue.attacks.findings import AttackedRelease, Finding, Point, Status
-from reissue.attacks.run import Ran
+from reissue.attacks.registry import Attack
+from reissue.attacks.run import over_time
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 
-__all__ = ["attacked", "places_of", "timeline_of"]
+__all__ = ["attacked", "timeline_of"]
 
 MOST = 12
-"""Longer series are looked at in this many places: the attacks take their time."""
+"""Longer series are looked at in this many places: every place costs another run on the releases up to it."""
 FEW = 4
-"""The same for an attack that solves for everyone at once; together these cost it one and a half runs more."""
+"""The same of large series: together these cost an attack that compares releases one and a half runs more."""
 CHEAP = 20_000
-"""Series with fewer ways of people to be in groups are solved for every release, as by any other attack."""
+"""Series with fewer ways of people to be in groups are small."""
 WAYS = 300_000
-"""Series with more ways of people to be in groups are not solved again for their first releases."""
+"""Series with more ways of people to be in groups are not attacked again for their first releases."""
 
 
-def places_of(series: Series, knowledge: Knowledge) -> list[int]:
-    """Where to look, at most: places of the releases held, from 0."""
-    return _places(len(knowledge.held(len(series))), MOST)
-
-
-def timeline_of(ran: Ran) -> tuple[Point, ...]:
+def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowledge) -> tuple[Point, ...]:
     """What the attack finds in the first releases, or, if it judges every release by itself, in each of them.
 
     Releases that withstood one of the second kind did so each, so it need not be run again. All are measured against
     the limit of the whole series. A place where the attack cannot be run is left out.
     """
-    attack, found, held = ran.attack, ran.finding, ran.finding.releases
+    held = found.releases
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
-    ways = _ways(ran.series, found) if attack.heavy else 0
+    if attack.per_release and found.status == Status.WITHSTOOD:
+        return tuple(Point(held[place], 0, found.population, None) for place in _places(len(held), MOST))
+    ways = _ways(series, found) if attack.compares else 0
     if ways > WAYS:
         return ()
     places = _places(len(held), FEW if ways > CHEAP else MOST)
-    if attack.per_release and found.status == Status.WITHSTOOD:
-        return tuple(Point(held[place], 0, found.population, None) for place in places)
-    judged = zip(places, ran.found_at(places), strict=True)
-    known = [(place, one) for place, one in judged if one is not None and one.status != Status.NOT_RUN]
-    return tuple(Point(held[place], one.people, one.population, one.worst) for place, one in known)
+    judged = zip(places, over_time(attack, found, series, knowledge, places), strict=True)
+    return tuple(Point(held[place], one.people, one.population, one.worst) for place, one in judged if one is not None)
 
 
 def _ways(series: Series, found: Finding) -> float:

@@ -12,14 +12,13 @@ O(rows) for each release and sensitive column.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from reissue.attacks.disclosure.case import describe
 from reissue.attacks.disclosure.counting import ColumnShares, ReleaseDisclosure, disclosed, protection_of
 from reissue.attacks.findings import ALONE, Finding, Status
-from reissue.attacks.fold import release_by_release
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Accepts, attack
+from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER, Protection
@@ -36,9 +35,25 @@ _VACUOUS = (
 _SIZE = "group: how many people share what one release shows of a person, the person included"
 
 
-def _judge(found: Sequence[ReleaseDisclosure], series: Series, knowledge: Knowledge) -> Finding:
-    """The release that exposes most people, or comes nearest to it."""
-    del knowledge
+@attack(
+    ALONE,
+    "Looks at each release by itself: groups in which a value is too common, and groups that are too small.",
+    per_release=True,
+    accepts=Accepts.OTHER_COLUMNS | Accepts.OTHER_VALUES | Accepts.REPEATED_RECORDS | Accepts.COUNTED_ROWS,
+    needs="one release or more, and nothing else",
+    story=(
+        "Someone knows what a release shows of a person (age, home) and finds the person's group in it. The group's "
+        "own shares say how likely each value is; where all have the same value, it is certain. Where the group is too "
+        "small, the person's record itself is found."
+    ),
+    prevention=(
+        "Ask for different values in every group, such as `l=3`, beside the group size `k`.",
+        "Leave a group out where it stays homogeneous, or generalize its quasi-identifiers further.",
+    ),
+)
+def disclosure(series: Series, knowledge: Knowledge) -> Finding:
+    """Find the release that exposes most people, or comes nearest to it."""
+    found = in_threads(lambda release: disclosed(release, series, knowledge), series.releases)
     worst, protection = _worst(found), protection_of(series)
     if protection.vacuous and not worst.people:
         raise CannotRunError(_VACUOUS, needs=("a limit below 1",))
@@ -56,18 +71,12 @@ def _judge(found: Sequence[ReleaseDisclosure], series: Series, knowledge: Knowle
         worst=smallest if by_size else surest["posterior"],
         limit=worst.k if by_size else surest["limit"],
         at_least=by_size,
-        details=_details(found, worst),
+        details=_details(found, worst) | ({} if worst.worst is None else {"case": describe(worst)}),
     )
 
 
 def _worst(found: Sequence[ReleaseDisclosure]) -> ReleaseDisclosure:
     return max(found, key=lambda one: (one.people, 0.0 if one.worst is None else one.worst.score))
-
-
-def _explain(found: Sequence[ReleaseDisclosure], finding: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    del series, knowledge
-    worst = _worst(found)
-    return finding if worst.worst is None else replace(finding, details={**finding.details, "case": describe(worst)})
 
 
 # --- in words --------------------------------------------------------------------------------------------------------
@@ -191,24 +200,3 @@ def _column(release: ReleaseDisclosure, one: ColumnShares) -> dict[str, Any]:
         "certain": release.people_in(one.homogeneous),
         **_surest(one),
     }
-
-
-disclosure = attack(
-    ALONE,
-    "Looks at each release by itself: groups in which a value is too common, and groups that are too small.",
-    per_release=True,
-    any_columns=True,
-    any_values=True,
-    several_rows=True,
-    by_cells=True,
-    needs="one release or more, and nothing else",
-    story=(
-        "Someone knows what a release shows of a person (age, home) and finds the person's group in it. The group's "
-        "own shares say how likely each value is; where all have the same value, it is certain. Where the group is too "
-        "small, the person's record itself is found."
-    ),
-    prevention=(
-        "Ask for different values in every group, such as `l=3`, beside the group size `k`.",
-        "Leave a group out where it stays homogeneous, or generalize its quasi-identifiers further.",
-    ),
-)(release_by_release(disclosed, _judge, _explain))

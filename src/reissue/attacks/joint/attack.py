@@ -1,13 +1,12 @@
 """The joint attack itself: what the reader sees, how values change, what follows, and the finding."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from reissue.attacks.findings import Finding
-from reissue.attacks.fold import Fold, one_by_one
+from reissue.attacks.fold import Fold
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of, protection_of
 from reissue.attacks.joint.learning import features_of, learning, traits_of
 from reissue.attacks.joint.lenses import lenses_of
@@ -20,12 +19,11 @@ from reissue.attacks.joint.sight import (
 )
 from reissue.attacks.joint.solution import Solution, left, solve_series
 from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
-from reissue.attacks.joint.state import JointState, add, judge
+from reissue.attacks.joint.state import JointState, add, remembering
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Accepts, attack
 from reissue.counting.segments import different
-from reissue.errors import CannotRunError, DataError
 from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.series import SeriesPresences
 from reissue.published.series import Series
@@ -42,44 +40,45 @@ class _Believed:
     judged: Judged
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """Everyone whom the reader knows in all releases, and how many of these were added."""
-
-    crowd: SeriesPresences
-    series: Series
-    knowledge: Knowledge
-    added: int
-    solution: Solution | None
-    """Of all releases, if another attack has solved them."""
-
-    @cached_property
-    def believed(self) -> _Believed:
-        """All that were added, solved for everyone at once."""
-        found = self.solution if self.added == len(self.series) else None
-        found = found or _of_first(self.crowd, self.added, self.series, self.knowledge)
-        return _solved(found, self.series, self.knowledge)
-
-
-def _see(series: Series, knowledge: Knowledge) -> Iterator[_Held]:
+@attack(
+    NAME,
+    "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
+    fold=Fold(JointState, add, remembering),
+    accepts=Accepts.OTHER_COLUMNS | Accepts.COUNTED_PEOPLE | Accepts.ROSTERS | Accepts.COALITIONS,
+    needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
+    story=(
+        "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "
+        "equation about its members' values, and all releases are equations about the same people: solved together "
+        "they say how likely each value is for everyone, now and in the past."
+    ),
+    prevention=(
+        (
+            "Find the least protection that suffices: `reissue plan` publishes your waves in every sensible way, "
+            "attacks each and writes the policy that it recommends."
+        ),
+        (
+            "Publish the series through a ledger: every release is judged by this attack together with all earlier "
+            "ones, and refused if anybody could be linked to a value more surely than the policy's `limit`."
+        ),
+        (
+            "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
+            "that stay) do; larger groups with more values leave more room in any method. Where people with some "
+            "values leave sooner than others, small cohorts hide little: `by_itself` makes larger ones."
+        ),
+    ),
+    command=(
+        "reissue plan wave1.csv wave2.csv --schema schema.toml --write\n"
+        "reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv"
+    ),
+)
+def joint(series: Series, knowledge: Knowledge) -> Finding:
+    """Find everyone's posterior in all releases together, with the case of whoever is worst off."""
     protection_of(series)  # a policy that permits everything is not worth solving for
     solution = left(series, knowledge)
-    crowd = see(series, knowledge) if solution is None else solution.known
-    return (_Held(crowd, series, knowledge, place + 1, solution) for place in range(len(series)))
-
-
-def _newest(_: _Held | None, seen: _Held) -> _Held:
-    return seen
-
-
-def _judge(state: _Held, series: Series) -> Finding:
-    """Everyone's posterior in all releases together."""
-    return finding_of(state.believed.judged, series, series.numbers[: state.added])
-
-
-def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Finding:
-    """With the case of whoever is worst off."""
-    crowd, believed = with_histories(state.crowd), state.believed
+    if solution is None:
+        crowd = see(series, knowledge)
+        solution = solve_series(crowd, series, knowledge, twice=learns(series.schema.policy))
+    believed, crowd = _solved(solution, series, knowledge), with_histories(solution.known)
     solved = SolvedSeries(
         [of_people(one) for one in crowd.observations],
         believed.chosen.model,
@@ -88,33 +87,7 @@ def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Find
         series.numbers,
         lambda place, group: published_as(series.releases[place], crowd.releases[place], group),
     )
-    return with_case(found, believed.judged, solved)
-
-
-def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Finding | None]:
-    """After some of the releases: everyone was seen already, and no case is looked for.
-
-    Beginning from how all releases were solved does not pay: it took more sweeps than beginning anew. How values change
-    is not learned again.
-    """
-    believed, series = state.believed, state.series  # with its own limits: each value may have another one
-    learned_before = believed.chosen if believed.chosen.source == "releases" else None
-    quiet = replace(state.knowledge, progress=lambda _: None)
-    for place in places:
-        try:
-            solution = _of_first(state.crowd, place + 1, series, quiet, learned_before)
-            first = _solved(solution, series, quiet)
-        except (CannotRunError, DataError):
-            yield None
-        else:
-            yield finding_of(first.judged, series, series.numbers[: place + 1])
-
-
-def _of_first(
-    crowd: SeriesPresences, number: int, series: Series, knowledge: Knowledge, said: Chosen | None = None
-) -> Solution:
-    """The first releases solved for everyone at once."""
-    return solve_series(crowd.of_first(number), series, knowledge, said, twice=learns(series.schema.policy))
+    return with_case(finding_of(believed.judged, series), believed.judged, solved)
 
 
 def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believed:
@@ -142,41 +115,3 @@ def _learnt(seen: Learnable, crowd: SeriesPresences, chosen: Chosen, beliefs: Be
     prior = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates)))
     features = features_of(traits_of(crowd), everyone, beliefs)
     return learning(seen.series, chosen.model, beliefs, features, prior)
-
-
-joint = attack(
-    NAME,
-    "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
-    insiders=True,
-    heavy=True,
-    any_columns=True,
-    by_people=True,
-    kept=Fold(one_by_one, add, judge, state=JointState),
-    follows=True,
-    needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
-    story=(
-        "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "
-        "equation about its members' values, and all releases are equations about the same people: solved together "
-        "they say how likely each value is for everyone, now and in the past."
-    ),
-    prevention=(
-        (
-            "Find the least protection that suffices: `reissue plan` publishes your waves in every sensible way, "
-            "attacks each and writes the policy that it recommends."
-        ),
-        (
-            "Publish the series through a ledger: every release is judged by this attack together with all earlier "
-            "ones, and refused if anybody could be linked to a value more surely than the policy's `limit`."
-        ),
-        (
-            "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
-            "that stay) do; larger groups with more values leave more room in any method. Where people with some "
-            "values leave sooner than others, small cohorts hide little: `by_itself` makes larger ones."
-        ),
-    ),
-    command=(
-        "reissue plan wave1.csv wave2.csv --schema schema.toml --write\n"
-        "reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv"
-    ),
-)(Fold(_see, _newest, _judge, _explain, grown=_grown))
-"""Everyone's posterior in all releases together."""

@@ -49,7 +49,6 @@ def see(series: Series, knowledge: Knowledge) -> SeriesPresences:
     seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
     _refuse_other_tables(seen, series, knowledge)
     seen = [_insiders(one, release, knowledge) for one, release in zip(seen, series.releases, strict=True)]
-    _refuse_other_providers(series, knowledge)
     releases = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in releases):
         refuse_strangers(knowledge)
@@ -189,19 +188,6 @@ def _check_totals(known: Presences, totals: Mapping[str, int], number: int) -> N
 def _lacks_people(known: Presences) -> bool:
     """Whether records are of people whom the reader does not know."""
     return len(known.ids) < known.of_people
-
-
-def _refuse_other_providers(series: Series, knowledge: Knowledge) -> None:
-    """Stop where a coalition has members who gave no record to any of the releases."""
-    known: set[str] = set()
-    for release in series.releases if knowledge.coalition else ():
-        source, own = release.source, release.presences
-        table = source.table if source is not None else None if own is None else own.table
-        given = table.providers if table is not None else release.main[str(series.schema.provider)]
-        known.update([] if given is None else given.cast(pl.String).unique().drop_nulls())
-    strangers = len(set(knowledge.coalition) - known)
-    if strangers:
-        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
 
 
 def _insiders(known: Presences, release: PublishedRelease, knowledge: Knowledge) -> Presences:

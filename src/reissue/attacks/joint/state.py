@@ -37,8 +37,7 @@ from reissue.attacks.joint.update_model import (
     update_model,
 )
 from reissue.methods.registry import known as method_of
-from reissue.papers.tracking.incremental import lasting_values
-from reissue.people.index import PersonIndex, update
+from reissue.people.index import PersonIndex, lasting_values, update
 from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
@@ -47,7 +46,7 @@ from reissue.release.presences import Presences
 from reissue.solver.iterative_scaling import Scaling
 from reissue.solver.observations import Observation, of_people, pair_order, people_in
 
-__all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge", "remembering"]
+__all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "remembering"]
 
 WINDOW = 12
 _NEAR, _NEAR_BY_LEAVING = 0.98, 0.95
@@ -103,6 +102,19 @@ class JointState:
     holder: HolderSteps
     """How values change, as the holder's own tables show."""
 
+    def companions(self, people: Ints) -> list[Ints]:
+        """For each of some people, by pseudonym, those who may have been in a group with them when last there."""
+        everyone, found = self.index.people, []
+        for place in np.flatnonzero(np.isin(everyone, people)).tolist():
+            for recent in reversed(self.window):
+                member = recent.seen.occupant if len(recent.seen.occupant) else recent.seen.person
+                groups = recent.seen.group[member == place]
+                if len(groups):
+                    beside = np.unique(member[np.isin(recent.seen.group, groups)])
+                    found.append(everyone[beside[beside >= 0]])
+                    break
+        return found
+
 
 def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroughness()) -> JointState:  # noqa: B008
     """The state after one more release, the newest and only one of the series."""
@@ -152,25 +164,6 @@ def _true_groups(series: Series) -> Presences | None:
     """Who is in which group of the newest release; None if that is not known, or its values are not the true ones."""
     method = method_of(series.schema.policy.get("method"))
     return None if method is not None and method.changes_values else series.releases[-1].presences
-
-
-def judge(state: JointState, _: Series) -> Finding:
-    """What all releases added so far give away together."""
-    return state.finding
-
-
-def companions(state: JointState, people: Ints) -> list[Ints]:
-    """For each of some people, by pseudonym, those who may have been in a group with them when they were last there."""
-    everyone, found = state.index.people, []
-    for place in np.flatnonzero(np.isin(everyone, people)).tolist():
-        for recent in reversed(state.window):
-            member = recent.seen.occupant if len(recent.seen.occupant) else recent.seen.person
-            groups = recent.seen.group[member == place]
-            if len(groups):
-                beside = np.unique(member[np.isin(recent.seen.group, groups)])
-                found.append(everyone[beside[beside >= 0]])
-                break
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -188,7 +188,7 @@ def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> 
 def _check_series(
     published: list[Any], guessed: "GuessedSchema", require: str | None, dialect: "Dialect", *, as_json: bool
 ) -> None:
-    from reissue.verify.series import check_series
+    from reissue.papers.series_check import check_series
 
     if require is not None:
         raise InputError("Check the releases of a series one by one against a requirement: --require without --series.")

@@ -13,7 +13,7 @@ decided, all five search strategies are run, and their checks are reported.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -22,15 +22,16 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.fold import release_by_release
-from reissue.attacks.registry import attack
-from reissue.errors import CannotRunError, InputError
+from reissue.attacks.registry import Accepts, attack
+from reissue.counting.resources import in_threads
+from reissue.errors import CannotRunError
 from reissue.papers.coalition.case import tell
 from reissue.papers.coalition.contributions import Contributions, answers, private
 from reissue.papers.coalition.exact import worst_coalition
 from reissue.papers.coalition.group import Oracle
 from reissue.papers.coalition.records import ProviderRecords, read_records
 from reissue.papers.coalition.search import STRATEGIES
+from reissue.papers.second_look import confirm_coalitions
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
@@ -80,13 +81,41 @@ def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledg
     return records, requirement, weakest(records, requirement)
 
 
-def _judge(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Finding:
-    """The smallest coalition that breaks the requirement in any release, or what the one that is given breaks.
+@attack(
+    NAME,
+    "Providers who collude take their own records out and look at what is left.",
+    per_release=True,
+    asked_if="providers",
+    accepts=Accepts.REPEATED_RECORDS | Accepts.COUNTED_ROWS | Accepts.COALITIONS,
+    confirm=confirm_coalitions,
+    needs=(
+        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
+        "requirement that should hold (`--knows requirement=...`, or the policy's)"
+    ),
+    story=(
+        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
+        "records in each group, and what is left, of other people, may be too few or too alike."
+    ),
+    prevention=(
+        (
+            "Publish with the method `providers` and the number of providers that may collude: the requirement then "
+            "holds without the records of any group of that many."
+        ),
+        "A larger `k` helps too, but promises nothing.",
+    ),
+    command=(
+        "reissue anonymize data.csv --schema schema.toml --method providers --option m=2 --require k=5 "
+        "--out release.csv"
+    ),
+)
+def coalition(series: Series, knowledge: Knowledge) -> Finding:
+    """Find the smallest coalition that breaks the requirement in any release, or what the one that is given breaks.
 
     Where it is not known which records of different providers are the same person's, there are fewer people than
     records, and coalitions know more of them: what more records only help is broken all the same, if it is broken by
     records. That it is not is then no answer.
     """
+    found = in_threads(lambda release: _of_release(release, series, knowledge), series.releases)
     result = _of_one(series, found, knowledge.coalition) if knowledge.coalition else _of_any(found, series, knowledge)
     for records, requirement, _ in found:
         if not records.told and (result.status == Status.WITHSTOOD or not requirement.growing):
@@ -99,6 +128,7 @@ def _of_any(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Fi
     number, (records, requirement, weakness) = _worst(found, series)
     m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
     exposes = not weakness.withstands(m)
+    limit = m if exposes else min(m, weakness.largest_m)
     return Finding(
         NAME,
         Status.EXPOSED if exposes else Status.WITHSTOOD,
@@ -108,25 +138,20 @@ def _of_any(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Fi
         population=int(records.contributions.count.sum()),
         measure=MEASURE,
         worst=weakness.largest_m,
-        limit=m if exposes else min(m, weakness.largest_m),
+        limit=limit,
         at_least=True,
+        details=_story(found, series, limit),
     )
 
 
-def _explain(found: Sequence[_Found], finding: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    """With the case of the release that is broken by fewest; a coalition that is given must be of these releases."""
-    if knowledge.coalition:
-        strangers = set(knowledge.coalition).difference(*(records.names for records, _, _ in found))
-        if strangers:
-            said = f"The coalition names {len(strangers)} providers who gave no record to any of the releases."
-            raise InputError(said)
-        return finding
+def _story(found: Sequence[_Found], series: Series, limit: int) -> dict[str, Any]:
+    """The details, with the case of the release that is broken by fewest."""
     number, (records, requirement, weakness) = _worst(found, series)
-    fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, int(finding.limit or 0))
+    fewest = weakness.fewest if weakness.groups else None
+    end = _outcome(weakness, limit)
     story = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
     details = _details(number, records, requirement, weakness)
-    details |= {"by_release": [one.largest_m for _, _, one in found], "case": story}
-    return replace(finding, details=details)
+    return details | {"by_release": [one.largest_m for _, _, one in found], "case": story}
 
 
 def _worst(found: Sequence[_Found], series: Series) -> tuple[int, _Found]:
@@ -376,34 +401,3 @@ def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
 
 def _others(people: int) -> str:
     return "1 other person is" if people == 1 else f"{people:,} other people are"
-
-
-coalition = attack(
-    NAME,
-    "Providers who collude take their own records out and look at what is left.",
-    insiders=True,
-    per_release=True,
-    by_cells=True,
-    several_rows=True,
-    asked_if="providers",
-    needs=(
-        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
-        "requirement that should hold (`--knows requirement=...`, or the policy's)"
-    ),
-    story=(
-        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
-        "records in each group, and what is left, of other people, may be too few or too alike."
-    ),
-    prevention=(
-        (
-            "Publish with the method `providers` and the number of providers that may collude: the requirement then "
-            "holds without the records of any group of that many."
-        ),
-        "A larger `k` helps too, but promises nothing.",
-    ),
-    command=(
-        "reissue anonymize data.csv --schema schema.toml --method providers --option m=2 --require k=5 "
-        "--out release.csv"
-    ),
-)(release_by_release(_of_release, _judge, _explain))
-"""The smallest coalition that breaks the requirement in any release, or what the one that is given breaks."""

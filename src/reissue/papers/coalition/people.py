@@ -8,16 +8,14 @@ people with the same set of providers are alike to every coalition.
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Domain
 from reissue.counting.keys import rank
 from reissue.counting.people import ValueSets, value_sets
 from reissue.papers.coalition.contributions import Contributions
-from reissue.published import PublishedRelease
 
-__all__ = ["Held", "held", "known_people", "people_of_rows", "repeated"]
+__all__ = ["Held", "held"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,20 +28,6 @@ class Held:
     """Sets of providers x providers."""
     sets: ValueSets | None
     """What the values of `contributions` stand for, where somebody has several in one group."""
-
-
-def people_of_rows(published: PublishedRelease) -> tuple[Ints, Ints] | None:
-    """Person and row of each record of a copy that kept the identifier; None of other releases.
-
-    Records without an identifier are people of their own.
-    """
-    if not published.keeps_identifier:
-        return None
-    ids, row = published.named
-    nobody = ids.is_null().to_numpy()
-    person = ids.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    person[nobody] = -1 - np.arange(int(nobody.sum()))
-    return rank(person)[0].astype(np.int64), row
 
 
 def held(groups: Ints, providers: Ints, values: Ints, people: Ints, domain: Domain, total: int) -> Held:
@@ -61,14 +45,3 @@ def held(groups: Ints, providers: Ints, values: Ints, people: Ints, domain: Doma
     whole = counted if several or domain.taxonomy is None else Domain(counted.totals, domain.taxonomy)
     contributions = Contributions.of_rows(there[0], of_person.reshape(-1)[there[1]], code, whole)
     return Held(contributions, holders, sets if several else None)
-
-
-def repeated(people: Ints) -> bool:
-    """Whether somebody has several records."""
-    return len(np.unique(people)) < len(people)
-
-
-def known_people(people: pl.Series, own: Bools) -> Bools:
-    """Row to whether its person is somebody of whom the coalition has a record."""
-    known: Bools = own | people.is_in(people.filter(pl.Series(own)).unique().implode()).to_numpy()
-    return known

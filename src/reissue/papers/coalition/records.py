@@ -1,15 +1,6 @@
-"""Who gave which record of a release, and what is left of releases without a coalition's own records.
+"""Who gave which record of a release: counted by published group, provider and sensitive value."""
 
-A coalition of providers knows its own records, so it can take them out of everything that was published and then attack
-what is left like anyone else: `without` turns a series into what the coalition sees, and every attack runs on that.
-Whoever has a record of a person knows that person: where an identifier tells that others gave records of the same
-people, these are taken out too (see `people`).
-
-Providers are known for our own releases (the holder's table names them), and for files or frames that still have the
-provider column, which a published file never has: these are the holder's audit copies.
-"""
-
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,24 +8,23 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import box_text, row_texts, shown
+from reissue.attacks.insiders import frame_of, people_of_rows, provider_column, repeated
 from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain, Margin
 from reissue.counting.keys import pack, rank
 from reissue.counting.people import ValueSets
 from reissue.data.table import code_column, column_margins
-from reissue.errors import CannotRunError, DataError, InputError, RequirementError
+from reissue.errors import CannotRunError, DataError, RequirementError
 from reissue.papers.coalition.contributions import Contributions
-from reissue.papers.coalition.people import Held, held, known_people, people_of_rows, repeated
-from reissue.published import Form, PublishedRelease, read_published, read_tables
-from reissue.published.series import Series
-from reissue.release.recode import tables_of
-from reissue.release.release import Boxes, Release
+from reissue.papers.coalition.people import Held, held
+from reissue.published import Form, PublishedRelease
+from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
 from reissue.requirements.adapters import of_people
 from reissue.schema import Schema
 from reissue.words import listed
 
-__all__ = ["ProviderRecords", "read_records", "without"]
+__all__ = ["ProviderRecords", "read_records"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +81,8 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
     """Count a release by group, provider and sensitive value."""
     if published.source is not None:
         return _of_release(published.source)
-    frame = _frame(published, schema)
-    providers, names = _numbered(frame[_column(schema)])
+    frame = frame_of(published, schema)
+    providers, names = _numbered(frame[provider_column(schema)])
     texts = [frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy() for name in schema.quasi]
     groups, _ = rank(pack(texts, [int(text.max(initial=0)) + 1 for text in texts])[0])
     codings = [code_column(_typed(frame[name]), schema) for name in schema.sensitive]
@@ -199,107 +189,6 @@ def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Int
     columns = zip((groups, providers, sensitive), (of_fake, low[of_fake], value), strict=True)
     groups, providers, sensitive = (np.concatenate(both) for both in columns)
     return groups, providers, sensitive
-
-
-def without(series: Series, coalition: Collection[str]) -> Series:
-    """The series as a coalition sees it: without its own records."""
-    if not coalition:
-        return series
-    known: set[str] = set()
-    releases = []
-    for published in series.releases:
-        release, names = _rest(published, series.schema, coalition)
-        releases.append(release)
-        known |= names
-    strangers = len(set(coalition) - known)
-    if strangers:
-        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
-    return replace(series, releases=tuple(releases))
-
-
-def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str]) -> tuple[PublishedRelease, set[str]]:
-    """One release without the coalition's records, and the names of its providers."""
-    if published.source is None:
-        frame = _frame(published, schema)
-        names = frame[_column(schema)].cast(pl.String)
-        left = _rows_of_others(published, names.is_in(list(coalition)).to_numpy())
-        others, times = pl.Series(left > 0), published.tables.times
-        tables = read_tables(_some(frame.filter(others).drop(_column(schema))))
-        tables = tables if times is None else replace(tables, times=pl.Series(left).filter(others))
-        return PublishedRelease(tables, schema, published.form), set(names.unique())
-    release = published.source
-    if release.table.providers is None:
-        raise CannotRunError(
-            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
-        )
-    names = release.table.providers.cast(pl.String)
-    known: Bools = names.is_in(list(coalition)).to_numpy()
-    if release.table.people is not None:
-        known = known_people(pl.Series(release.table.people), known)
-    rest = _release_of(release, ~known)
-    _some(next(iter(rest.tables.values())))
-    return read_published(rest, schema), set(names.unique())
-
-
-def _rows_of_others(published: PublishedRelease, own: Bools) -> Ints:
-    """Row to how many of its records are of people whom the coalition does not know."""
-    people = people_of_rows(published)
-    if people is None or not repeated(people[0]):
-        return np.where(own, 0, published.row_times)
-    who, row = people
-    known = known_people(pl.Series(who), own[row])
-    return np.bincount(row[~known], minlength=len(own)).astype(np.int64)
-
-
-def _some(frame: pl.DataFrame) -> pl.DataFrame:
-    if not frame.height:
-        raise CannotRunError("the coalition gave all records of a release: there is nobody left to attack.")
-    return frame
-
-
-def _release_of(release: Release, others: Bools) -> Release:
-    """Our own release with some of its rows only, in the boxes that were published."""
-    table, draft = release.table, release.draft
-    kept = others & (draft.groups >= 0)
-    present = np.unique(draft.groups[kept])
-    groups = np.searchsorted(present, draft.groups[kept]).astype(np.int32)
-    sensitive = table.sensitive[kept]
-    domain = replace(table.domain, totals=np.bincount(sensitive, minlength=table.domain.size))
-    table = replace(
-        table, codes=table.codes[:, kept], sensitive=sensitive, domain=domain, frame=table.frame.filter(pl.Series(kept))
-    )
-    changed = None if draft.sensitive is None else draft.sensitive[kept]
-    # Looks are of all rows; without them quasi-identifiers are exact, which gives the attacker no less.
-    draft = replace(draft, groups=groups, sensitive=changed, looks=None, state=None, memory=None, e=None)
-    sizes = np.bincount(groups, minlength=len(present)).astype(np.int64)
-    boxes = Boxes(release.boxes.lo[:, present], release.boxes.hi[:, present], sizes)
-    tables = tables_of(table, draft, boxes, np.random.default_rng(0))
-    return replace(release, tables=tables, table=table, draft=draft, boxes=boxes)
-
-
-def _frame(published: PublishedRelease, schema: Schema) -> pl.DataFrame:
-    """The one table with the provider of each record."""
-    frame = published.generalized
-    if frame is None:
-        raise CannotRunError(
-            "a release publishes quasi-identifiers and sensitive values apart and does not tell who gave which value; "
-            "give the Release itself.",
-            needs=["providers"],
-        )
-    if _column(schema) not in frame.columns:
-        raise CannotRunError(
-            "a release has no column that names the provider of each record: give the holder's copy, which has it.",
-            needs=["providers"],
-        )
-    return frame
-
-
-def _column(schema: Schema) -> str:
-    if schema.provider is None:
-        raise CannotRunError(
-            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
-        )
-    return schema.provider
 
 
 def _numbered(column: pl.Series) -> tuple[Ints, list[str]]:

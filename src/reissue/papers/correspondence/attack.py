@@ -16,23 +16,28 @@ from typing import Any
 
 import polars as pl
 
-from reissue.attacks.registry import Heading, attack
+from reissue.attacks.findings import Finding
+from reissue.attacks.registry import Accepts, Heading, attack
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.papers.correspondence.cracks import cracks
 from reissue.papers.correspondence.finding import NAME
-from reissue.papers.correspondence.state import FOLD, readable
+from reissue.papers.correspondence.state import add, explain, judge, readable, see
+from reissue.papers.second_look import confirm_chains
+from reissue.people.knowledge import Knowledge
 from reissue.published.recodings import refuse_other_recodings
 from reissue.published.series import Series
 from reissue.schema import Schema
 
 __all__ = ["crack_sizes"]
 
-attack(
+
+@attack(
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
     fewest=2,
-    by_cells=True,
+    accepts=Accepts.COUNTED_ROWS,
+    confirm=confirm_chains,
     needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
     story=(
         "Someone has collected several releases of a growing table and knows one person's quasi-identifiers. A "
@@ -50,7 +55,14 @@ attack(
         "--out release.csv"
     ),
     heading=Heading.LINKABILITY,
-)(FOLD)
+)
+def correspondence(series: Series, knowledge: Knowledge) -> Finding:
+    """Find how many records are left for whoever is worst off."""
+    state = None
+    for seen in see(series, knowledge):
+        state = add(state, seen)
+    assert state is not None  # noqa: S101  # there is a release
+    return explain(state, judge(state, series), series, knowledge)
 
 
 def crack_sizes(releases: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND) -> pl.DataFrame:

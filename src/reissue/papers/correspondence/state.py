@@ -12,8 +12,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.fold import Fold
-from reissue.errors import CannotCarryError, CannotRunError
+from reissue.errors import CannotRunError
 from reissue.papers.correspondence import case as cases
 from reissue.papers.correspondence.finding import NAME, ChainGroup, Tally, WorstTarget, finding
 from reissue.papers.correspondence.history import ChainHistory, add_counts, add_release
@@ -23,7 +22,7 @@ from reissue.published.groups import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings, varying_columns
 from reissue.published.series import Series
 
-__all__ = ["FOLD", "KeptReleases", "readable"]
+__all__ = ["KeptReleases", "add", "explain", "judge", "readable", "see"]
 
 _SINGLE = "it compares releases, and there is only one."
 _CHANGING = "it follows records that never change, and the schema says that sensitive values do."
@@ -119,8 +118,6 @@ def judge(state: KeptReleases, series: Series) -> Finding:
 
 def _at_once(state: KeptReleases, series: Series) -> Finding:
     """The same from all releases, if they are at hand."""
-    if not set(state.numbers) <= set(series.numbers):
-        raise CannotCarryError
     whole = series if series.numbers == state.numbers else series.of(state.numbers)
     return all_at_once(whole, readable(whole))
 
@@ -184,6 +181,3 @@ def _chain_groups(history: ChainHistory, worst: WorstTarget) -> tuple[ChainGroup
         ChainGroup(int(shown.sizes[group]), {c.name: c.texts[n] for c, n in zip(quasi, nodes, strict=True)})
         for group, nodes in ((g, shown.nodes[:, g].tolist()) for g in _groups_around(history, worst).tolist())
     )
-
-
-FOLD: Fold[SeenCells, KeptReleases] = Fold(see, add, judge, explain, state=KeptReleases)

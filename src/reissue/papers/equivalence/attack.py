@@ -15,17 +15,17 @@ from typing import ClassVar
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.fold import Fold
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
 from reissue.papers.equivalence.state import Evidence, NumberedCrowd, arrive, domino_of, with_arrival
+from reissue.papers.second_look import confirm_buckets
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Arrivals, arrivals, named_membership
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 
-__all__ = ["FOLD", "EquivalenceState"]
+__all__ = ["EquivalenceState", "equivalence"]
 
 NAME = "equivalence"
 _ONLY_ONE = "it compares releases, and there is only one."
@@ -125,12 +125,13 @@ def explain(state: EquivalenceState, found: Finding, series: Series, knowledge: 
     return replace(found, details={**found.details, "case": story}) if story else found
 
 
-FOLD: Fold[SeenBuckets, EquivalenceState] = Fold(see, add, judge, explain, looks_back=True, state=EquivalenceState)
-attack(
+@attack(
     NAME,
     "Subtracts groups of the same values from each other: who has the same value as whom.",
     fewest=2,
     each_column=True,
+    accepts=Accepts.ROSTERS,
+    confirm=confirm_buckets,
     needs=(
         "at least two releases, values that do not change, and to know who is in each release: our own, files that "
         "kept the identifier, or `--knows members=FOLDER`"
@@ -146,8 +147,15 @@ attack(
             "shown to have the same values as as many others."
         ),
     ),
-    follows=True,
-)(FOLD)
+)
+def equivalence(series: Series, knowledge: Knowledge) -> Finding:
+    """Find everyone's smallest e in all releases together, and how it fell release by release."""
+    state = None
+    for seen in see(series, knowledge):
+        state = add(state, seen)
+    if state is None or len(series) < 2:
+        raise CannotRunError(_ONLY_ONE)
+    return explain(state, judge(state, series), series, knowledge)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ Global and local recoding alike: see `people.linkage` for who stands where and `
 group of N people, s of them sensitive, where one set of values can break; all groups that look alike are solved once.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ import numpy as np
 from reissue._arrays import Floats
 from reissue.attacks.cases import box_text, shown
 from reissue.attacks.findings import Finding, Status, not_run
-from reissue.attacks.fold import release_by_release
 from reissue.attacks.pictures import Case
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Accepts, attack
+from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError, Why
 from reissue.methods.registry import known
 from reissue.papers.minimality.case import tell, worst_of
@@ -42,9 +41,32 @@ _SLACK = 1e-9
 """A credibility of exactly 1/m is allowed, however it was rounded."""
 
 
-def _judge(outcomes: Sequence["_Outcome"], series: Series, _: Knowledge) -> Finding:
-    """Report the worst release."""
-    worst = _worst(outcomes)
+@attack(
+    NAME,
+    "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
+    per_release=True,
+    asked_if="known",
+    accepts=Accepts.COUNTED_ROWS,
+    needs=(
+        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
+        "population=FILE`); of our own releases both are known"
+    ),
+    story=(
+        "Someone knows that the software generalizes only where it must. So where people were generalized, the "
+        "requirement had been broken before, and many of the ways to hand out the values can be excluded."
+    ),
+    prevention=(
+        (
+            "Ask for a `k` beside the requirement on values: where many people have unique quasi-identifiers, that "
+            "is reason enough to generalize, and nothing can be excluded."
+        ),
+        "Or publish with the method `mask`, which forms groups without a look at sensitive values.",
+    ),
+)
+def minimality(series: Series, knowledge: Knowledge) -> Finding:
+    """Find everyone's credibility in every release, and report the worst release."""
+    outcomes = in_threads(lambda release: _outcome(release, series, knowledge), series.releases)
+    worst = max(outcomes, key=lambda outcome: (outcome.worst > outcome.limit + _SLACK, outcome.people, outcome.worst))
     details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
     exposed = worst.people > 0
     if not exposed and any(outcome.gaps for outcome in outcomes):
@@ -60,20 +82,8 @@ def _judge(outcomes: Sequence["_Outcome"], series: Series, _: Knowledge) -> Find
         measure="credibility: how surely a person is linked to a sensitive value (or set of values)",
         worst=worst.worst,
         limit=worst.limit,
-        details=details,
+        details=details | {"case": _case(outcomes.index(worst), worst, series, knowledge)},
     )
-
-
-def _worst(outcomes: Sequence["_Outcome"]) -> "_Outcome":
-    return max(outcomes, key=lambda outcome: (outcome.worst > outcome.limit + _SLACK, outcome.people, outcome.worst))
-
-
-def _explain(outcomes: Sequence["_Outcome"], found: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    """With the case of the worst release."""
-    if found.status == Status.NOT_RUN:
-        return found
-    worst = _worst(outcomes)
-    return replace(found, details={**found.details, "case": _case(outcomes.index(worst), worst, series, knowledge)})
 
 
 def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> Case:
@@ -210,28 +220,3 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     if limit is None:
         limit = float(found.shares[linkage.placed > 0].max(initial=0.0))
     return _Outcome(found, linkage.placed.astype(np.float64), float(limit), why, linkage, requirement)
-
-
-minimality = attack(
-    NAME,
-    "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
-    per_release=True,
-    by_cells=True,
-    asked_if="known",
-    needs=(
-        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
-        "population=FILE`); of our own releases both are known"
-    ),
-    story=(
-        "Someone knows that the software generalizes only where it must. So where people were generalized, the "
-        "requirement had been broken before, and many of the ways to hand out the values can be excluded."
-    ),
-    prevention=(
-        (
-            "Ask for a `k` beside the requirement on values: where many people have unique quasi-identifiers, that "
-            "is reason enough to generalize, and nothing can be excluded."
-        ),
-        "Or publish with the method `mask`, which forms groups without a look at sensitive values.",
-    ),
-)(release_by_release(_outcome, _judge, _explain))
-"""The credibility of every person in every release, and the worst release."""

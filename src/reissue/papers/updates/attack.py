@@ -13,27 +13,20 @@ the policy's `risk`, else what the worst single release tells by itself, short o
 more together. O(people's different histories x releases x values of a group squared).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.fold import Fold, one_by_one
-from reissue.attacks.registry import attack
-from reissue.errors import CannotCarryError, CannotRunError, SchemaError
-from reissue.papers.tracking.incremental import Known
-from reissue.papers.updates.beliefs import LeftValues, believe, known_of_beliefs, largest_beliefs
+from reissue.attacks.registry import Accepts, attack
+from reissue.errors import CannotRunError, SchemaError
+from reissue.papers.second_look import confirm_posteriors
 from reissue.papers.updates.case import tell, worst_place
 from reissue.papers.updates.guess_accuracy import guessed_right
-from reissue.papers.updates.histories import Histories, known_of_histories, largest_of_histories, remember
-from reissue.people.histories import PersonHistories, histories_of_members, link_people
+from reissue.people.histories import PersonHistories, link_people
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import named_membership
-from reissue.people.presence import PresenceIntervals
 from reissue.protection import Protection
 from reissue.published.series import Series
 from reissue.schema import Schema
@@ -58,6 +51,22 @@ class Posteriors:
     """0 where a person's groups contradict the update model: no path leads through them."""
     surest: tuple[Ints, Ints]
     """Person to the release in which some value is likeliest of all, and to that value."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What all releases tell: in each release, and of each person."""
+
+    risks: list[float]
+    """The largest posterior in each release."""
+    certains: list[int]
+    """How many people's values are known for sure in each release."""
+    largest: Floats
+    """Person to the largest posterior."""
+    certain: Bools
+    """Whether one of its values is known for sure."""
+    impossible: Bools
+    """Whether its groups contradict the update model."""
 
 
 def risks(linked: PersonHistories, model: UpdateModel, guarded: Bools | None = None) -> Posteriors:
@@ -93,204 +102,12 @@ def guarded_values(schema: Schema, names: Sequence[str | None]) -> Bools:
     return Protection.of(schema.policy, schema.sensitive).guarded(names)
 
 
-# --- in a ledger -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class UpdateState:
-    """What is kept of all releases so far."""
-
-    VERSION: ClassVar[int] = 1
-
-    numbers: tuple[int, ...]
-    """What the releases are called."""
-    alone: float
-    """The largest share of a value that one release tells by itself, short of certainty."""
-    past: "Staying | Histories"
-
-
-@dataclass(frozen=True, eq=False)
-class Staying:
-    """Everybody, where values do not change."""
-
-    beliefs: LeftValues
-    present: PresenceIntervals
-    """Person to the releases in which it was there."""
-
-
-def _add(state: UpdateState | None, series: Series) -> UpdateState:
-    """Everybody's beliefs or histories with one more release, and the largest share that one tells by itself."""
-    members, person, _ = named_membership(series, strangers=False)
-    linked = histories_of_members(members)
-    if not guarded_values(series.schema, linked.names).all():
-        raise CannotCarryError  # states are of all values alike
-    numbers, alone = series.numbers, _alone(linked)
-    if state is not None:
-        numbers, alone = state.numbers + numbers, max(alone, state.alone)
-    past: Staying | Histories
-    if _staying(series):
-        past = _stayed(None if state is None else state.past, linked, person, len(numbers) - 1)
-    else:
-        before = state.past if state is not None and isinstance(state.past, Histories) else None
-        past = remember(before, linked, person, len(numbers) - 1, series.schema)
-    return UpdateState(numbers, alone, past)
-
-
-def _stayed(before: Staying | Histories | None, linked: PersonHistories, person: Ints, release: int) -> Staying:
-    was = before if isinstance(before, Staying) else Staying(LeftValues(), PresenceIntervals.none())
-    beliefs, at = believe(was.beliefs, linked, person)
-    return Staying(beliefs, was.present.after(len(beliefs.index.people), release, at))
-
-
-def _judge(state: UpdateState, series: Series) -> Finding:
-    """What the state comes to: the same finding as of all releases at once, without the case that it tells.
-
-    Where values change it does not say what is known in each release: anybody who returns can change that.
-    """
-    past = state.past
-    if isinstance(past, Staying):
-        known = known_of_beliefs(past.beliefs, past.present, len(state.numbers))
-    else:
-        known = known_of_histories(past)
-    if not len(known.number):
-        raise CannotRunError(_NOBODY, needs=["members"])
-    _refuse(series, known)
-    return _finding(series, state.numbers, known, _limit(series, state.alone))
-
-
-def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    """With the case of the worst person: of all releases only the histories of those who are exposed are looked at."""
-    members, person, _ = named_membership(series, strangers=False)
-    linked, limit = histories_of_members(members), float(found.limit or 0.0)
-    model = read_updates(series.schema, linked.names)
-    exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
-    some = linked.of_people(exposed)
-    known = risks(some, model, guarded_values(series.schema, model.names))
-    right = guessed_right(series, linked, exposed, *known.surest)
-    worst = worst_place(some, known.person, known.release, known.largest, limit)
-    story = {"case": tell(series, knowledge, some, model, worst, limit)}
-    if right is None:
-        return replace(found, details={**found.details, **story})
-    sentence = _sentence(found.people or 0, found.population or 0, found.details["sure"], limit, right)
-    return replace(found, sentence=sentence, details={**found.details, "right": right, **story})
-
-
-def _beyond(state: UpdateState, limit: float) -> Ints:
-    """Those of whom more is known than the limit allows."""
-    past = state.past
-    people, largest = largest_beliefs(past.beliefs) if isinstance(past, Staying) else largest_of_histories(past)
-    return people[largest > limit + _SLACK]
-
-
-def _staying(series: Series) -> bool:
-    """Whether values never change, whichever there are."""
-    return not series.schema.updates or series.schema.values_stay
-
-
-# --- on releases at hand ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Followed:
-    """People who were followed through all releases, and how many of these were added."""
-
-    everyone: PersonHistories
-    model: UpdateModel
-    added: int
-    guarded: Bools
-    """Value to whether it needs protection."""
-
-    @cached_property
-    def linked(self) -> PersonHistories:
-        """Those who are in the releases that were added."""
-        return self.everyone.of_first(self.added)
-
-    @cached_property
-    def posteriors(self) -> Posteriors:
-        """Everybody's posterior in every release."""
-        return _sound(risks(self.linked, self.model, self.guarded), self.linked, self.several, self.guarded)
-
-    @cached_property
-    def several(self) -> Bools:
-        """Who fits several groups of some release, so that it is not known in which the person stands."""
-        linked = self.linked
-        if linked.groups is None:
-            return np.zeros(len(linked.table), np.bool_)
-        return np.asarray(((linked.groups < 0) & (linked.table >= 0)).any(axis=1))
-
-    @cached_property
-    def known(self) -> Known:
-        """What is known of everybody."""
-        return _known(self.posteriors, *self.linked.table.shape)
-
-
-def _see(series: Series, knowledge: Knowledge) -> Iterator[_Followed]:
-    """People are followed through all releases at once."""
-    linked = link_people(series, knowledge)
-    model = read_updates(series.schema, linked.names)
-    guarded = guarded_values(series.schema, model.names)
-    return (_Followed(linked, model, place + 1, guarded) for place in range(len(series)))
-
-
-def _newest(_: _Followed | None, seen: _Followed) -> _Followed:
-    return seen
-
-
-def _judge_all(state: _Followed, series: Series) -> Finding:
-    """Everybody's largest posterior in all releases together."""
-    known = state.known
-    if not len(known.number):
-        raise CannotRunError(_NOBODY, needs=["members"])
-    _refuse(series, known)
-    numbers, number = series.numbers[: state.added], int(state.several.sum())
-    finding = _finding(series, numbers, known, _limit(series, _alone(state.linked)))
-    return replace(finding, details={**finding.details, "several": number}) if number else finding
-
-
-def _explain_all(state: _Followed, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    """With the case of the worst person, and how many guesses are right."""
-    linked, model, limit = state.linked, state.model, float(found.limit or 0.0)
-    seen = state.posteriors
-    worst = worst_place(linked, seen.person, seen.release, seen.largest, limit)
-    details = {**found.details, "case": tell(series, knowledge, linked, model, worst, limit)}
-    exposed = np.flatnonzero(state.known.largest > limit + _SLACK)
-    right = None
-    if len(exposed) and knowledge.members is None:
-        right = guessed_right(series, linked, exposed, *(one[exposed] for one in seen.surest))
-    sentence = _sentence(found.people or 0, found.population or 0, found.details["sure"], limit, right)
-    if right is not None:
-        details["right"] = right
-    if "several" in details:
-        number = details["several"]
-        fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
-        sentence = f"{sentence} Of {fit} several groups only what is certain was counted."
-    return replace(found, sentence=sentence, details=details)
-
-
-def _grown(state: _Followed, series: Series, places: Sequence[int]) -> Iterator[Finding | None]:
-    """After some of the releases: those who are in new ones are looked at again, of others nothing new is known."""
-    linked, before = state.linked, 0
-    people = len(linked.table)
-    largest, there = np.zeros(people), np.zeros(people, np.bool_)
-    certain, impossible = there.copy(), there.copy()
-    limit = _limit(series, _alone(linked))
-    for place in places:
-        again = (linked.table[:, before : place + 1] >= 0).any(axis=1)
-        known = _Followed(linked.of_people(np.flatnonzero(again)), state.model, place + 1, state.guarded).known
-        largest[again], certain[again], impossible[again] = known.largest, known.certain, known.impossible
-        there |= again
-        before = place + 1
-        now = Known(None, None, largest[there], certain[there], impossible[there], np.ones(int(there.sum()), np.int64))
-        yield None if now.impossible.all() else _finding(series, series.numbers[: place + 1], now, limit)
-
-
-updates = attack(
+@attack(
     NAME,
     "Follows people through their groups: which values are left, and how likely each is.",
-    kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True, state=UpdateState),
-    follows=True,
-    by_people=True,
     each_column=True,
+    accepts=Accepts.COUNTED_PEOPLE | Accepts.ROSTERS,
+    confirm=confirm_posteriors,
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
@@ -305,8 +122,33 @@ updates = attack(
     ),
     command="reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv",
     no_probability="it takes a person's groups as evidence independent of each other, as the paper does",
-)(Fold(_see, _newest, _judge_all, _explain_all, grown=_grown))
-"""Everybody's largest posterior in all releases together."""
+)
+def updates(series: Series, knowledge: Knowledge) -> Finding:
+    """Find everybody's largest posterior in all releases together."""
+    linked = link_people(series, knowledge)
+    model = read_updates(series.schema, linked.names)
+    guarded = guarded_values(series.schema, model.names)
+    several = _fit_several(linked)
+    seen = _sound(risks(linked, model, guarded), linked, several, guarded)
+    known = _known(seen, *linked.table.shape)
+    if not len(known.largest):
+        raise CannotRunError(_NOBODY, needs=["members"])
+    _refuse(series, known)
+    limit = _limit(series, _alone(linked))
+    worst = worst_place(linked, seen.person, seen.release, seen.largest, limit)
+    exposed = np.flatnonzero(known.largest > limit + _SLACK)
+    right = None
+    if len(exposed) and knowledge.members is None:
+        right = guessed_right(series, linked, exposed, *(one[exposed] for one in seen.surest))
+    found = _finding(series, known, limit, right, int(several.sum()))
+    return replace(found, details={**found.details, "case": tell(series, knowledge, linked, model, worst, limit)})
+
+
+def _fit_several(linked: PersonHistories) -> Bools:
+    """Who fits several groups of some release, so that it is not known in which the person stands."""
+    if linked.groups is None:
+        return np.zeros(len(linked.table), np.bool_)
+    return np.asarray(((linked.groups < 0) & (linked.table >= 0)).any(axis=1))
 
 
 def _sound(found: Posteriors, linked: PersonHistories, several: Bools, guarded: Bools) -> Posteriors:
@@ -322,7 +164,7 @@ def _sound(found: Posteriors, linked: PersonHistories, several: Bools, guarded: 
     return replace(found, largest=np.where(guessed, alone, found.largest))
 
 
-def _refuse(series: Series, known: Known) -> None:
+def _refuse(series: Series, known: _Known) -> None:
     """Say where the groups contradict that values change as they are said to."""
     if known.impossible.any() and not series.schema.updates:
         raise CannotRunError(
@@ -333,24 +175,27 @@ def _refuse(series: Series, known: Known) -> None:
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")
 
 
-def _finding(
-    series: Series,
-    numbers: Sequence[int],
-    known: Known,
-    limit: float,
-) -> Finding:
-    exposed, everyone = int(known.number[known.largest > limit + _SLACK].sum()), int(known.number.sum())
-    worst, sure = float(known.largest.max()), int(known.number[known.certain].sum())
-    details: dict[str, object] = {"risk": worst, "sure": sure}
-    if known.risks is not None and known.certains is not None:
-        details |= {"certain": max(known.certains), "risks": known.risks, "certains": known.certains}
+def _finding(series: Series, known: _Known, limit: float, right: int | None, several: int) -> Finding:
+    exposed, everyone = int((known.largest > limit + _SLACK).sum()), len(known.largest)
+    worst, sure = float(known.largest.max()), int(known.certain.sum())
+    details: dict[str, object] = {
+        "risk": worst,
+        "sure": sure,
+        "certain": max(known.certains),
+        "risks": known.risks,
+        "certains": known.certains,
+    }
     if series.schema.updates:
-        details |= {"impossible": int(known.number[known.impossible].sum())}
+        details["impossible"] = int(known.impossible.sum())
+    if right is not None:
+        details["right"] = right
+    if several:
+        details["several"] = several
     return Finding(
         NAME,
         Status.EXPOSED if exposed else Status.WITHSTOOD,
-        _sentence(exposed, everyone, sure, limit, None),
-        tuple(numbers),
+        _sentence(exposed, everyone, sure, limit, right) + _of_several(several),
+        series.numbers,
         people=exposed,
         population=everyone,
         measure="posterior: how surely a person is linked to a sensitive value, one person at a time",
@@ -358,6 +203,14 @@ def _finding(
         limit=limit,
         details=details,
     )
+
+
+def _of_several(number: int) -> str:
+    """What is said of people who fit several groups."""
+    if not number:
+        return ""
+    fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
+    return f" Of {fit} several groups only what is certain was counted."
 
 
 def _alone(linked: PersonHistories) -> float:
@@ -383,14 +236,14 @@ def _limit(series: Series, alone: float) -> float:
     return float(given)
 
 
-def _known(found: Posteriors, people: int, releases: int) -> Known:
+def _known(found: Posteriors, people: int, releases: int) -> _Known:
     """In each release the largest posterior, and how many people are known for sure; and the same of each person."""
     risks, largest = np.zeros(releases), np.zeros(people)
     np.maximum.at(risks, found.release, found.largest)
     np.maximum.at(largest, found.person, found.largest)
     certains = np.bincount(found.release[found.left == 1], minlength=releases)
     sure, impossible = (np.bincount(found.person[found.left == left], minlength=people) > 0 for left in (1, 0))
-    return Known(risks.tolist(), certains.tolist(), largest, sure, impossible, np.ones(people, np.int64))
+    return _Known(risks.tolist(), certains.tolist(), largest, sure, impossible)
 
 
 def _sentence(exposed: int, everyone: int, certain: int, limit: float, right: int | None) -> str:

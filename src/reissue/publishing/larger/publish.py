@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue.attacks import Accepts
 from reissue.attacks import find as find_attack
 from reissue.attacks.findings import Findings
 from reissue.engines.base import InBatches
@@ -305,5 +306,5 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
         not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
         and not more
         and not why_all_rows(chosen, policy.require, chosen.settle({}), 0.0, schema)
-        and all(find_attack(name).follows for name in gate_attacks(policy, schema))
+        and all(Accepts.ROSTERS in find_attack(name).accepts for name in gate_attacks(policy, schema))
     )

@@ -14,7 +14,8 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.state import JointState, Thoroughness, add, companions, judge
+from reissue.attacks.joint.state import JointState, Thoroughness, add
+from reissue.attacks.registry import VERDICT
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
@@ -89,7 +90,7 @@ class _AttackResult:
         return self.finding.status == Status.WITHSTOOD
 
     def companions(self, people: Ints) -> list[Ints]:
-        return [] if self.state is None else companions(self.state, people)
+        return [] if self.state is None else self.state.companions(people)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,8 +131,8 @@ class _WaveAttempt(Attempt):
         try:
             state = add(self.state, series, self.effort)
         except CannotRunError as obstacle:
-            return _AttackResult(cannot_run("joint", (self.number,), obstacle), None)
-        return _AttackResult(judge(state, series), state)
+            return _AttackResult(cannot_run(VERDICT, (self.number,), obstacle), None)
+        return _AttackResult(state.finding, state)
 
 
 @dataclass(frozen=True, eq=False)
