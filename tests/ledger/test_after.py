@@ -212,14 +212,14 @@ def test_a_table_that_lacks_records_is_refused(place: Path) -> None:
 
 
 def test_the_last_two_are_kept_and_the_last_release_is_made_again(place: Path) -> None:
-    """The attack keeps a state of its own: what the method remembers is not what judges it."""
+    """What the method remembers is not what judges it: the attack reads the releases again."""
     months = tables(8)
     with Ledger.create(place, plan()) as ledger:
         for table in months[:5]:
             publish(table, ledger)
         files = [one.files for one in ledger.releases]
         assert "past" not in files[0]
-        assert all(one["past"] != one["state.correspondence"] for one in files[1:])
+        assert all("past" in one and "state.correspondence" not in one for one in files[1:])
         publish(months[5], ledger)
         kept = [(place / "files" / one.files["past"]).exists() for one in ledger.releases[1:]]
         assert kept == [False, False, True, True, True]

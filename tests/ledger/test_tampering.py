@@ -92,7 +92,7 @@ def test_a_hash_that_was_made_to_fit_breaks_the_next_entry(two: Ledger) -> None:
 
 def test_shuffled_private_files_are_noticed(two: Ledger) -> None:
     first, second = two.release(1).files, two.release(2).files
-    for what in ("memory", "state.updates", "state.equivalence"):
+    for what in ("memory", "state.joint"):
         swap(two, first[what], second[what])
         said = refused(DataError, lambda: publish(MONTHS[2], two))
         assert second[what] in said

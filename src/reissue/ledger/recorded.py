@@ -107,7 +107,7 @@ class Recorded:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """What was kept, by what it is: "table.release", "roster", "memory", "past", "state.updates"."""
+        """What was kept, by what it is: "table.release", "roster", "memory", "past", "state.joint"."""
         return {_EARLIER_NAMES.get(what, what): name for what, name in self.record.files.items()}
 
     @property

@@ -50,11 +50,11 @@ _SLACK = 1e-6
 def confirm_coalitions(series: Series, found: Finding, rng: np.random.Generator) -> bool:
     """Whether no coalition in a sample breaks the newest release, as the finding says."""
     release = series.releases[-1]
-    own, said = release.source or release.roster, series.schema.policy.get("require")
-    if own is None and not said:
+    said = series.schema.policy.get("require")
+    requirement = release.requirement or (parse(str(said)) if said else None)
+    if requirement is None:
         return True
     records = read_records(release, series.schema)
-    requirement = parse(str(said)) if own is None else own.requirement
     asked = by_column(requirement, records.margins, records.contributions.domain)
     return coalitions_leave_enough(records.contributions, asked, int(found.limit or 0), rng)
 
