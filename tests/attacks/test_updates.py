@@ -112,6 +112,14 @@ def test_groups_without_a_common_value_are_no_case_for_intersection() -> None:
     assert "no value in common" in str(finding.reason)
 
 
+def test_a_limit_that_nobody_can_exceed_is_not_withstood() -> None:
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    one = pl.DataFrame({"id": [1, 2], "q": ["a", "a"], "s": ["flu", "HIV"]})
+    finding = attack([one, one], schema, only="updates", limits={"updates": 1})["updates"]
+    assert finding.status == Status.NOT_RUN
+    assert "below 1" in finding.sentence
+
+
 def test_a_long_series_does_not_underflow() -> None:
     schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
     frame = pl.DataFrame({"id": range(40), "q": ["a"] * 40, "s": [f"v{n}" for n in range(40)]})

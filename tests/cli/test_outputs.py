@@ -16,7 +16,7 @@ from reissue.ledger import Ledger
 from reissue.ledger.store import Writer
 from reissue.publishing.anonymize import anonymize
 from tests.cli.conftest import Reissue, files
-from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+from tests.ledger.series import INVARIANCE, JUDGED, MONTHS, POOL, schema
 
 WORK = ("--ledger", "x.ledger")
 BEGIN = (*WORK, "--schema", "schema.toml")
@@ -38,7 +38,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def refusing(tmp_path: Path) -> None:
     """A policy that refuses everything."""
-    (tmp_path / "schema.toml").write_text(schema({**POOL, "limits": {"updates": 0.01}}).dumps())
+    (tmp_path / "schema.toml").write_text(schema({**JUDGED, "limits": {"updates": 0.01}}).dumps())
 
 
 # --- what is written over --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
-from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+from tests.ledger.series import INVARIANCE, JUDGED, MONTHS, POOL, schema
 
 WORK = ("--ledger", "x.ledger")
 
@@ -62,7 +62,7 @@ def test_a_dry_run_leaves_nothing(reissue: Reissue, tmp_path: Path, begun: bool)
 
 
 def test_a_refused_release_leaves_a_report_and_nothing_else(reissue: Reissue, tmp_path: Path) -> None:
-    (tmp_path / "schema.toml").write_text(schema({**POOL, "limits": {}}).dumps())
+    (tmp_path / "schema.toml").write_text(schema(JUDGED).dumps())
     assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 0
     before = files(tmp_path)
     outcome = reissue("publish", "2.csv", *WORK, "--json")
@@ -118,7 +118,7 @@ def test_init_asks_and_publish_goes_by_the_answers(reissue: Reissue, tmp_path: P
 
 
 def test_before_the_first_release_a_policy_may_still_change(reissue: Reissue, tmp_path: Path) -> None:
-    (tmp_path / "schema.toml").write_text(schema({**POOL, "limits": {"updates": 0.01}}).dumps())
+    (tmp_path / "schema.toml").write_text(schema({**JUDGED, "limits": {"updates": 0.01}}).dumps())
     assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 1
     (tmp_path / "schema.toml").write_text(schema(POOL).dumps())
     outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Reissue, files
-from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+from tests.ledger.series import INVARIANCE, JUDGED, MONTHS, POOL, schema
 from tests.papers.test_correspondence import R1, R2, SCHEMA
 
 PAPER = ("attack", "r1.csv", "r2.csv", "--schema", "paper.toml", "--only", "correspondence")
@@ -86,7 +86,7 @@ def test_publish_writes_a_page_for_what_went_out(reissue: Reissue, tmp_path: Pat
 
 @pytest.mark.usefixtures("months")
 def test_a_refusal_can_be_a_page(reissue: Reissue, tmp_path: Path) -> None:
-    (tmp_path / "schema.toml").write_text(schema({**POOL, "limits": {}}).dumps())
+    (tmp_path / "schema.toml").write_text(schema(JUDGED).dumps())
     assert reissue("publish", "1.csv", "--ledger", "x.ledger", "-s", "schema.toml").code == 0
     before = files(tmp_path)
     outcome = reissue("publish", "2.csv", "--ledger", "x.ledger", "--report", "why.html")

@@ -9,7 +9,7 @@ import polars as pl
 from reissue import synth
 from reissue.schema import Schema
 
-__all__ = ["FREE", "INVARIANCE", "MONTHS", "POOL", "schema"]
+__all__ = ["FREE", "HARMLESS", "INVARIANCE", "JUDGED", "MONTHS", "POOL", "UNJUDGED", "schema"]
 
 
 def _months(people: int, number: int) -> list[pl.DataFrame]:
@@ -20,8 +20,9 @@ def _months(people: int, number: int) -> list[pl.DataFrame]:
 
 
 MONTHS = _months(150, 4)
-FREE: Mapping[str, Any] = {"limit": 1, "not_run": ["joint"], "counterfeits": 1}
-"""Whatever the joint attack says, nothing is refused: for tests of something else."""
+HARMLESS: Mapping[str, Any] = {"harmless_values": sorted(pl.concat(MONTHS)["disease"].unique())}
+FREE: Mapping[str, Any] = {**HARMLESS, "counterfeits": 1}
+"""No value needs protection, so nothing is refused: for tests of something else."""
 INVARIANCE: Mapping[str, Any] = {
     "require": "m-unique=3",
     "method": "invariance",
@@ -29,12 +30,14 @@ INVARIANCE: Mapping[str, Any] = {
     "attacks": ["updates", "equivalence"],
     "limits": {"equivalence": 1},
 }
+UNJUDGED: Mapping[str, Any] = {"limit": 1, "not_run": ["joint"], "counterfeits": 1}
+"""Not judged by the joint attack: for tests of another one."""
+JUDGED: Mapping[str, Any] = {**UNJUDGED, "require": "k=5", "attacks": ["updates"]}
+"""Every release by itself, and judged by the paper's update attack alone."""
 POOL: Mapping[str, Any] = {
     "require": "k=5",
     "attacks": ["updates"],
-    "limits": {"updates": 1.0},
-    "limit": 1,
-    "not_run": ["joint"],
+    **HARMLESS,
 }
 """Every release by itself, and nothing refused."""
 

@@ -162,7 +162,7 @@ def test_ranges_that_cross_as_texts_only(place: Path) -> None:
     ages = [rng.choice([21, 22, 23, 24, 28, 29, 30, 33, 34]) for _ in range(400)]
     whole = pl.DataFrame({"id": range(400), "age": ages, "s": [rng.choice("xyz") for _ in ages]})
     columns = {name: role for name, role in PLAN.columns.items() if name != "zip"}
-    compared = {"attacks": ["correspondence", "updates"], "limits": {"updates": 1.0}}
+    compared = {"attacks": ["correspondence", "updates"], "sensitive_values": ["none of these"]}
     policy = {**POLICY, **compared, "require": "k=20", "not_run": ["correspondence"]}
     first = Schema(columns, {"age": Hierarchy("ranges", ranges=(5,))}, policy=policy)
     other = Schema(columns, {"age": Hierarchy("ranges", ranges=(7,))}, policy=policy)

@@ -8,7 +8,7 @@ import pytest
 import reissue as ri
 from reissue.ledger.store import NoLedgerError
 from reissue.publishing.begin import ledger_at
-from tests.ledger.series import MONTHS, POOL, schema
+from tests.ledger.series import JUDGED, MONTHS, POOL, schema
 
 PLAN = schema(POOL)
 
@@ -50,7 +50,7 @@ def test_what_is_refused_or_dry_leaves_nothing(tmp_path: Path) -> None:
     ri.publish(MONTHS[0], place, PLAN, dry_run=True)
     assert not list(tmp_path.iterdir())
     with pytest.raises(ri.NotMetError):
-        ri.publish(MONTHS[0], place, schema({**POOL, "limit": 0.01, "suppress": 0}))
+        ri.publish(MONTHS[0], place, schema({**JUDGED, "limit": 0.01, "suppress": 0}))
     assert not list(tmp_path.iterdir())
 
 

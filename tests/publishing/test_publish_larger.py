@@ -27,7 +27,7 @@ POLICY: dict[str, Any] = {
     "sensitive_values": ["none of these"],
 }
 STRICT = {**{key: POLICY[key] for key in ("require", "method", "attacks")}, "limit": 0.4}
-OPEN = {**POLICY, "limits": {"updates": 1.0}}
+OPEN = POLICY
 
 
 def folder_of(month: pl.DataFrame, place: Path, files: int = 3) -> Path:

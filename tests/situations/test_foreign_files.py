@@ -137,6 +137,16 @@ def test_a_file_of_counts_is_refused(tmp_path: Path) -> None:
     assert command(tmp_path, "check", "counts.csv", "--schema", "people.toml")[0] == 0
 
 
+def test_four_rows_of_counts_are_refused_too(tmp_path: Path) -> None:
+    band, sex = ["20-29", "20-29", "30-39", "30-39"], ["F", "M", "F", "M"]
+    write(tmp_path, "counts.csv", band=band, sex=sex, disease=["flu", "HIV", "HIV", "flu"], count=[12, 9, 3, 7])
+    code, _, err = command(tmp_path, "attack", "counts.csv")
+    assert (code, "looks like a table of counts" in err) == (2, True)
+    detailed = {"age": [*range(20, 60)], "zip": [1000 + n % 9 for n in range(40)], "disease": [*"abcd"] * 10}
+    write(tmp_path, "people.csv", **detailed, count=[n % 7 for n in range(40)])
+    assert "table of counts" not in command(tmp_path, "attack", "people.csv")[2], "people may have a count of something"
+
+
 def test_files_whose_columns_differ(tmp_path: Path) -> None:
     """Compared by what they share; each by itself with all that it shows."""
     ages = ["20-29", "30-39"] * 10

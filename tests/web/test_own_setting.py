@@ -76,6 +76,6 @@ def test_a_page_that_slides_stays_and_is_told(client: Client, planned: str) -> N
     told = client.get(address[1])
     assert told.headers["hx-trigger"] == "plan-changed"
     assert "k=12" in told.text
-    assert "k=11" not in client.get(planned).text
+    assert "k=11 &amp; l=2" not in client.get(planned).text, "the first try was given up"
     assert client.post(f"{planned}/slide", [("method", "none"), ("k", "5"), ("l", "2")]).status == 400
     assert client.post(f"{planned}/look", [("setting", "none")]).status == 400

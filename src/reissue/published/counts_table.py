@@ -33,6 +33,11 @@ _COUNT = _words(
     "nombre effectif effectifs numero recuento frecuencia conteo aantal"
 )
 """Words that call a column a count."""
+_NOTHING_ELSE = _words(
+    "count counts freq frequency frequencies anzahl haufigkeit haeufigkeit fallzahl effectif effectifs recuento "
+    "frecuencia conteo aantal"
+)
+"""Of these the ones that call it nothing else: then a tenth of all combinations is enough, such as four rows have."""
 _OF_WHOM = _words(
     "of the in person patient case record records row rows respondents observations obs subjects population der de des "
     "pacientes personas"
@@ -49,6 +54,8 @@ _EXPECTED = 3.0
 """Pairs of equal rows that independent columns would have, at least: that there is none is no chance then (e^-3)."""
 _FILLED = 0.75
 """Or the share of all combinations that occur, each once. Of people in so few cells some would share one."""
+_FILLED_BY_NAME = 0.1
+"""The same where the name leaves no doubt. People described in detail fill next to none of the combinations."""
 _LEAST = 4
 """Rows of a table of two columns with two values each."""
 
@@ -98,7 +105,8 @@ def _is_count(frame: pl.DataFrame, name: str) -> bool:
     # None where a column tells rows apart by itself, which says who it is.
     alike = pairs * np.prod([float((many * (many - 1)).sum()) / 2 / pairs for many in times])
     cells = np.prod([float(len(many)) for many in times])
-    return bool(alike >= _EXPECTED or (alike > 0 and frame.height >= _FILLED * cells))
+    filled = _FILLED_BY_NAME if words_of(name) <= _NOTHING_ELSE else _FILLED
+    return bool(alike >= _EXPECTED or (alike > 0 and frame.height >= filled * cells))
 
 
 def _numbers(column: pl.Series) -> Ints | None:

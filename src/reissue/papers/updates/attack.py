@@ -233,6 +233,8 @@ def _limit(series: Series, alone: float) -> float:
         raise SchemaError(
             "The limit of the update attack, `limits.updates` in the policy, must be above 0 and at most 1."
         )
+    if given == 1:
+        raise CannotRunError("its limit is 1, which nobody's posterior exceeds. Set `limits.updates` below 1.")
     return float(given)
 
 
