@@ -1,13 +1,13 @@
 """Show defaults of parameters so that a reader can use them: an extension of griffe, which reads the signatures.
 
-A default that is a lambda is shown as `...`; one that is a constant of the package as the constant's own expression.
+A default that is a lambda or a long constant is shown as `...`, a short constant as its own expression.
 """
 
 from typing import Any
 
 import griffe
 
-LONGEST = 30
+LONGEST = 60
 """Characters of a constant that is shown as what it is made of."""
 
 
@@ -21,6 +21,8 @@ class ReadableDefaults(griffe.Extension):
 
 def _rewrite(found: griffe.Object, package: griffe.Module) -> None:
     for member in found.members.values():
+        if isinstance(member, griffe.Attribute) and _is_dataclass(found):
+            member.value = _readable(member.value, package)  # the defaults of a dataclass are made of these
         if isinstance(member, griffe.Function):
             for parameter in member.parameters:
                 parameter.default = _readable(parameter.default, package)
@@ -28,11 +30,18 @@ def _rewrite(found: griffe.Object, package: griffe.Module) -> None:
             _rewrite(member, package)
 
 
+def _is_dataclass(found: griffe.Object) -> bool:
+    return isinstance(found, griffe.Class) and any("dataclass" in str(one.value) for one in found.decorators)
+
+
 def _readable(default: Any, package: griffe.Module) -> Any:
-    if str(default).startswith("lambda"):
+    if "lambda" in str(default):
         return "..."
     if isinstance(default, griffe.ExprName) and default.name.isupper():
-        return _value_of(default, package) or default
+        return _value_of(default, package) or "..."
+    if isinstance(default, griffe.ExprSubscript) and isinstance(default.left, griffe.ExprName):
+        items = getattr(_value_of(default.left, package), "elements", ())
+        return items[int(str(default.slice))] if str(default.slice).isdigit() and items else default
     return default
 
 

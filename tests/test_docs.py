@@ -139,3 +139,18 @@ def test_every_promise_names_a_test_that_exists() -> None:
     promises = re.findall(r"^\| .* \|$", text.partition("## What is promised")[2].partition("##")[0], re.MULTILINE)[2:]
     assert promises
     assert all("`tests/" in promise for promise in promises)
+
+
+def test_the_reference_shows_defaults_that_can_be_read() -> None:
+    griffe = pytest.importorskip("griffe", reason="comes with the extra docs")
+    extensions = griffe.load_extensions(str(ROOT / "docs" / "readable_defaults.py"))
+    package = griffe.load("reissue", search_paths=[str(ROOT / "src")], extensions=extensions)
+    shown = [
+        str(parameter.default)
+        for name in re.findall(
+            r"^::: reissue\.(\S+)", (ROOT / "docs" / "reference" / "python.md").read_text(), re.MULTILINE
+        )
+        for parameter in getattr(package[name], "parameters", ())
+    ]
+    assert "Dialect()" in shown
+    assert not [default for default in shown if "lambda" in default or re.fullmatch(r"[A-Z_]+(\[.*)?", default)]

@@ -50,11 +50,28 @@ NO_MEMORY = (
 
 
 class ReissueError(Exception):
-    """Anything Reissue raises on purpose."""
+    """Base class of everything that Reissue raises on purpose.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> issubclass(ri.InputError, ri.ReissueError)
+    True
+    """
 
 
 class InputError(ReissueError):
-    """What was given cannot be worked with."""
+    """The input cannot be used: a schema, a file, a dataframe or an option is wrong. Nothing was written.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> try:
+    ...     ri.anonymize("patients.csv", {"age": "quasi"}, "k=two")
+    ... except ri.InputError:
+    ...     print("nothing was written")
+    nothing was written
+    """
 
 
 class SchemaError(InputError):
@@ -74,11 +91,35 @@ class RequirementError(InputError):
 
 
 class NotMetError(ReissueError):
-    """The requirement is not met: there is nothing to publish."""
+    """The requirement is not met: there is nothing to publish.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=20).months(1))
+    >>> ri.check(patients, schema(), "k=5").raise_if_not_met()  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+        ...
+    reissue.errors.NotMetError: ...
+    """
 
 
 class RiskError(NotMetError):
-    """An attack exposes somebody, or did not run where the policy asks for it."""
+    """An attack exposes somebody, or did not run where it was asked for.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> months = Population(seed=1, people=200).months(2)
+    >>> releases = [ri.anonymize(month, schema(), "k=5 & l=3", seed=1) for month in months]
+    >>> try:
+    ...     ri.attack(releases, schema(), only="joint").raise_for_risk()
+    ... except ri.RiskError:
+    ...     print("not safe to publish")
+    not safe to publish
+    """
 
 
 class NotWrittenError(ReissueError):

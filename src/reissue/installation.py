@@ -102,7 +102,25 @@ class Doctor:
 
 
 def doctor(*, start_spark: bool = False) -> Doctor:
-    """What is there and what to do where something is missing; with `start_spark`, whether Spark really runs."""
+    """Report which optional parts are installed and how to add those that are missing.
+
+    Parameters
+    ----------
+    start_spark
+        Whether to start Spark, to see that it really runs.
+
+    Returns
+    -------
+    Doctor
+        What was found; printed, it is a table.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> report = ri.doctor()
+    >>> type(report).__name__
+    'Doctor'
+    """
     extras = [_extra(*one) for one in _EXTRAS]
     parts = (*extras, _limit(), _java(), _spark(start=start_spark), _browser())
     free = shutil.disk_usage(tempfile.gettempdir()).free / _GIGABYTE

@@ -43,7 +43,19 @@ _KEYS = (
 
 @dataclass(frozen=True, repr=False)
 class Policy:
-    """What a release must meet, how it is made, which attacks it must withstand, and what is refused."""
+    r"""What a release must meet, how it is made, which attacks it must withstand, and when it is refused.
+
+    A policy is read from the section `[policy]` of a schema file.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> roles = 'columns = { patient = "identifier", age = "quasi", disease = "sensitive" }'
+    >>> schema = ri.Schema.loads(roles + '\npolicy = { require = "k=5 & l=3", limit = 0.6 }')
+    >>> policy = ri.Policy.of(schema)
+    >>> str(policy.require), policy.limit
+    ('k=5 & l=3', 0.6)
+    """
 
     require: Requirement
     method: str = DEFAULT_METHOD

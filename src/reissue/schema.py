@@ -23,7 +23,17 @@ Options: TypeAlias = Mapping[str, Any]
 
 
 class Role(StrEnum):
-    """What a column is for."""
+    """What a column is for.
+
+    A column has one of the roles `identifier`, `provider`, `quasi`, `sensitive`, `keep` and `drop`. Columns without a
+    role are dropped.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> ri.Schema({"age": ri.Role.QUASI, "disease": ri.Role.SENSITIVE}).quasi
+    ('age',)
+    """
 
     IDENTIFIER = "identifier"
     """Names the person; never published."""
@@ -57,7 +67,19 @@ UNIDENTIFIED = (
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """The roles of columns, their hierarchies, how sensitive values may change, and the holder's policy."""
+    """The roles of columns, their taxonomies, how sensitive values may change, and the holder's policy.
+
+    Load one from a file with `Schema.load`, write the roles out with `Schema.of_columns`, or let `propose` guess it.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> schema = ri.Schema.of_columns(identifier="patient", quasi=["age", "zip"], sensitive=["disease"])
+    >>> schema.quasi
+    ('age', 'zip')
+    >>> schema.identifier
+    'patient'
+    """
 
     columns: Mapping[str, Role]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)

@@ -61,7 +61,23 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class Finding:
-    """One attack's outcome."""
+    """The outcome of one attack.
+
+    `status` is exposed, withstood or not_run; `people` says how many people are exposed, `worst` and `limit` compare
+    the measure with what it may be, `sentence` says it in words, `details` has what is particular to the attack.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> release = ri.anonymize(patients, schema(), "k=5 & l=3", seed=1)
+    >>> finding = ri.attack([release], schema(), only="disclosure")["disclosure"]
+    >>> finding.status.value
+    'withstood'
+    >>> finding.worst <= finding.limit
+    True
+    """
 
     attack: str
     status: Status
@@ -156,7 +172,25 @@ class Point:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """What all attacks found."""
+    """The outcomes of all attacks.
+
+    A mapping-like collection: `findings["joint"]` is one attack's `Finding`, `verdict` what all say together.
+    `raise_for_risk` makes an error of a verdict that is not good enough, for use in pipelines.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> months = Population(seed=1, people=200).months(2)
+    >>> releases = [ri.anonymize(month, schema(), "k=5 & l=3", seed=1) for month in months]
+    >>> findings = ri.attack(releases, schema(), only="joint")
+    >>> str(findings.verdict)
+    'exposed'
+    >>> findings.raise_for_risk()  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+        ...
+    reissue.errors.RiskError: ...
+    """
 
     findings: tuple[Finding, ...] = ()
     releases: tuple[AttackedRelease, ...] = ()

@@ -50,7 +50,17 @@ class RowDraws(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A user's dataframe as integer codes, one row of `codes` per quasi-identifier."""
+    """A dataframe as integer codes, one row of `codes` for each quasi-identifier. Methods work on it.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> table = ri.Table.read(patients, schema())
+    >>> table.rows, table.codes.shape
+    (200, (4, 200))
+    """
 
     schema: Schema
     codings: tuple[Coding, ...]

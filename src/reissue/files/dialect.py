@@ -58,7 +58,17 @@ def _is_encoding(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How cells are written. None: as it is found."""
+    """How the cells of a text file are written. A field that is None is detected.
+
+    Examples
+    --------
+    A file of a German spreadsheet; the rest is detected:
+
+    >>> import reissue as ri
+    >>> dialect = ri.Dialect(delimiter=";", decimal=",", encoding="cp1252")
+    >>> dialect.decimal
+    ','
+    """
 
     delimiter: str | None = None
     encoding: str | None = None

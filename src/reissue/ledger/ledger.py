@@ -61,7 +61,21 @@ __all__ = ["Ledger", "Recorded"]
 
 
 class Ledger:
-    """The append-only record of a series: schema, policy, releases, findings, and the memory for the next one."""
+    """The append-only record of a series: schema, policy, releases, findings, and what the next release needs.
+
+    Open one with `Ledger.open`; `publish` begins and continues one.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=400).months(1))
+    >>> schema = ri.propose(patients, sensitive=["disease"]).schema
+    >>> release = ri.publish(patients, "clinic.ledger", schema)
+    >>> with ri.Ledger.open("clinic.ledger") as ledger:
+    ...     [record.number for record in ledger.releases]
+    [1]
+    """
 
     def __init__(
         self,

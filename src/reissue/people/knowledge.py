@@ -18,7 +18,22 @@ PRIORS = ("common", "leaving", "learned")
 
 @dataclass(frozen=True, repr=False)
 class Knowledge:
-    """What an adversary has: always the target's quasi-identifiers and when the target arrived, and this."""
+    """What an adversary knows in addition to the releases.
+
+    Every adversary knows the target's quasi-identifiers and when the target arrived.
+
+    Examples
+    --------
+    Someone who knows everyone's group, against the default, a register:
+
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> release = ri.anonymize(patients, schema(), "k=5 & l=3", seed=1)
+    >>> known = ri.Knowledge(groups=True)
+    >>> ri.attack([release], schema(), only="joint", knowledge=known)["joint"].details["knowledge"]
+    'groups'
+    """
 
     holds: tuple[int, ...] | None = None
     """The releases at hand, numbered from 1; all of them by default."""

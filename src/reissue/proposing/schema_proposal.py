@@ -18,7 +18,19 @@ __all__ = ["SchemaProposal", "propose"]
 
 @dataclass(frozen=True, repr=False)
 class SchemaProposal:
-    """A schema that was guessed from a table, and why each column is what it seems to be."""
+    """A schema that was guessed from a table, with the reason for each column's role.
+
+    `propose` returns one. `schema` is ready for use, `text` is the same as a file to be corrected.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> proposal = ri.propose(patients, sensitive=["disease"])
+    >>> proposal.schema.identifier
+    'patient'
+    """
 
     schema: Schema
     guesses: tuple[Guess, ...]
@@ -35,7 +47,35 @@ class SchemaProposal:
 
 
 def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUND) -> SchemaProposal:
-    """Look at a table (a dataframe or a path) and propose its schema; `sensitive` names what nobody should learn."""
+    """Guess the schema of a table: which columns identify people, which are quasi-identifiers, which are sensitive.
+
+    Parameters
+    ----------
+    data
+        A dataframe or the path of a file.
+    sensitive
+        Columns that nobody should learn about a person.
+    dialect
+        How the cells of a text file are written; what is not given is detected.
+
+    Returns
+    -------
+    SchemaProposal
+        The schema, its text, and the reason for each role. Check it before you use it.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or has no column that could be published.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> ri.propose(patients, sensitive=["disease"]).schema.sensitive
+    ('disease',)
+    """
     frame = read_proposed(data, dialect=dialect)
     for name in sensitive:
         if name not in frame.columns:

@@ -43,19 +43,54 @@ def anonymize(
 ) -> Release:
     """Make one release of a table that meets a requirement.
 
-    `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
-    do without leave nothing out); where people have several rows (`Schema.several_rows`) and the method keeps them
-    together, it is a share of people. The same data, options and seed give the same release; whoever knows the seed can
-    undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
-    series take the `memory` that the release before left in its draft, none for the first; a table in which hardly
-    anybody of the release before returns is refused unless `newcomers` says that this is so.
+    Parameters
+    ----------
+    data
+        A dataframe, a path or a Table.
+    schema
+        The roles of the columns: a Schema, a mapping of columns to roles, or a path.
+    requirement
+        What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
+    method
+        How groups are formed.
+    suppress
+        The share of records that may be suppressed; a share of people where people have repeated records.
+    seed
+        The seed of all random choices. The same data, options and seed give the same release. Whoever knows the seed
+        can undo the shuffling of records, so by default one is drawn and forgotten.
+    progress
+        Called with the share of the work that is done.
+    memory
+        For methods that follow people through a series: what the release before left in its draft.
+    newcomers
+        Whether it is right that hardly anybody of the release before returns.
+    boxes
+        "nodes" publishes nodes of the taxonomies; "tight" publishes ranges between people's own values: less is lost,
+        but every end of a range is somebody's value.
+    **options
+        Options of the method.
 
-    What is published of a group are nodes of the taxonomies; with `boxes="tight"` it is for numbers and dates the range
-    from the smallest to the largest value: less is lost, but every end is somebody's value.
+    Returns
+    -------
+    Release
+        The release, of the same kind of dataframe as the input in `.frame`. Of a Spark DataFrame, a `ReleaseFrame`
+        whose rows stay on the cluster, unless the method looks at all rows at once.
 
-    Of a Spark DataFrame another one is made where it lies, and a `ReleaseFrame` returned instead: it has `.frame` too,
-    and no table beside it (`anonymize_frame`). Methods that look at all rows at once get their codes, which come to the
-    driver, ordered by identifier: that is a Release as any other, whose frames are Spark's.
+    Raises
+    ------
+    NotMetError
+        If no release meets the requirement.
+    InputError
+        If the table does not fit the schema, or an option is not one of the method.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> release = ri.anonymize(patients, schema(), "k=5 & l=3", seed=1)
+    >>> release.frame.shape
+    (200, 5)
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     schema, chosen = Schema.read(schema), find(method)

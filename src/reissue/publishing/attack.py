@@ -34,20 +34,54 @@ def attack(
     engine: str = MEMORY,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
-    """Attack releases the way someone who holds them would.
+    """Attack releases as someone who holds them would.
 
-    `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
-    Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
-    `only` names the attacks to run; by default all that are quick, and what the schema's policy names. `exact` asks for
-    the slower exact way of those that have one,
-    `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` it is
-    judged for the first releases too, to show how the risk grew. `progress` is called with the share of the work
-    that is done.
+    Parameters
+    ----------
+    releases
+        Paths, dataframes or Release objects, in the order in which they were published. Anyone's files will do.
+    schema
+        The roles of the columns: a Schema, a mapping of columns to roles, or a path. Without it, a schema is guessed
+        from the releases, and `assumptions` of the result says what was assumed.
+    only
+        The attacks to run; by default all that are quick, and those that the schema's policy names.
+    exact
+        Whether attacks that have a slower exact way take it.
+    knowledge
+        What the adversary knows in addition to the releases.
+    limits
+        Limits of attacks by name, where the schema's policy does not set them.
+    dialect
+        How the cells of text files are written; what is not given is detected.
+    timeline
+        Whether to judge also after each of the earlier releases, to show how the risk grew.
+    engine
+        Who reads: "memory", or "stream" and "spark" for larger releases, of which distinct rows are counted. Attacks
+        that need every row are then not run.
+    progress
+        Called with the share of the work that is done.
 
-    `engine` says who reads: "memory", or "stream" and "spark" for releases larger than that, of which the different
-    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `disclosure`, `minimality`),
-    and those that follow people in the holder's copies (`joint`, `updates`, `trajectory`), all given to the same
-    engine; others are not run. A table of people is counted by it too.
+    Returns
+    -------
+    Findings
+        One finding per attack, and a verdict.
+
+    Raises
+    ------
+    InputError
+        If a release cannot be read, or the releases do not belong together.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> months = Population(seed=1, people=200).months(2)
+    >>> releases = [ri.anonymize(month, schema(), "k=5 & l=3", seed=1) for month in months]
+    >>> findings = ri.attack(releases, schema(), only=["joint", "disclosure"])
+    >>> [finding.attack for finding in findings]
+    ['joint', 'disclosure']
+    >>> findings["joint"].people > 0
+    True
     """
     for name in limits or {}:
         find(name)

@@ -52,16 +52,58 @@ def publish(
 ) -> Release:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
-    `ledger` is an open one, or its place: a folder, or `postgresql://...`. Where there is none it begins with the
-    `schema`, and was never there if the release is refused; `key` is the file of its secret key, if it lies elsewhere.
-    `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
-    have leaked and what would help. `date` is the day that the table shows (`dated` is its earlier name); an older
-    table than the last is refused. So is one of which a release was made before, unless `unchanged` says that nothing
-    has changed; one in which hardly anybody of the last release returns, unless `newcomers` says that this is so; and
-    one with newcomers whose identifiers are written almost like somebody else's, unless they are `lookalikes`.
+    Parameters
+    ----------
+    data
+        A dataframe, a path or a Table.
+    ledger
+        An open ledger, or its place: a folder, or `postgresql://...`. If there is none yet it begins with the
+        `schema`, and leaves nothing behind if the release is refused.
+    schema
+        The schema with its policy, for the first release of a series.
+    key
+        The file of the ledger's secret key, if it is not beside the ledger.
+    dry_run
+        Whether to make and attack the release without recording it.
+    seed
+        The seed of all random choices. By default they follow from the ledger's key, so that the same table gives the
+        same release.
+    recipients
+        Who gets this release; everybody if nobody is named.
+    date
+        The day that the table shows. A table older than the last is refused.
+    newcomers
+        Whether it is right that hardly anybody of the last release returns.
+    unchanged
+        Whether it is right that a release was made of this very table before.
+    lookalikes
+        Whether newcomers whose identifiers are written almost like somebody else's really are other people.
+    dialect
+        How the cells of a text file are written; what is not given is detected.
+    dated
+        The earlier name of `date`.
 
-    Of a Spark DataFrame a `PublishedFolder` is returned instead (`publish_folder`): the ledger has the release in
-    parts, and `Ledger.export` writes them.
+    Returns
+    -------
+    Release
+        The recorded release. Of a Spark DataFrame it is a `PublishedFolder`: the ledger has the release in parts, and
+        `Ledger.export` writes them.
+
+    Raises
+    ------
+    RefusedError
+        If the release does not withstand the policy's attacks. It says what would have leaked and what would help.
+    InputError
+        If the table does not fit the series. Nothing is recorded then.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=400).months(1))
+    >>> release = ri.publish(patients, "hospital.ledger", ri.propose(patients, sensitive=["disease"]).schema)
+    >>> len(ri.Ledger.open("hospital.ledger").releases)
+    1
     """
     from reissue.publishing.begin import ledger_at
 

@@ -148,7 +148,22 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """What goes out, and beside it what stays with the holder."""
+    """A release: the published tables, and beside them what stays with the holder.
+
+    `anonymize` and `publish` return one. `frame` is the published table, of the same kind as the input; `write`
+    stores it.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> release = ri.anonymize(patients, schema(), "k=5 & l=3", seed=1)
+    >>> release.frame.columns
+    ['age', 'zip', 'sex', 'job', 'disease']
+    >>> release.suppressed
+    0
+    """
 
     tables: Mapping[str, pl.DataFrame]
     """Published tables: "release", or "quasi" and "sensitive" of a bucketized one; "counterfeits" per group if any.

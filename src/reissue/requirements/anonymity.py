@@ -22,7 +22,19 @@ __all__ = ["KM", "KAnonymity"]
 @register
 @dataclass(frozen=True)
 class KAnonymity(Requirement):
-    """Every group has at least k rows."""
+    """Require at least k records in every group (k-anonymity, Sweeney 2002).
+
+    Parameters
+    ----------
+    k
+        The smallest allowed number of records, or of people where people have repeated records.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.KAnonymity(5) & ri.LDiversity(3))
+    'k=5 & l=3'
+    """
 
     name: ClassVar[str] = "k"
     example: ClassVar[str] = "k=5"
@@ -61,7 +73,21 @@ class KAnonymity(Requirement):
 @register
 @dataclass(frozen=True)
 class KM(Requirement):
-    """k^m-anonymity: whoever knows any m quasi-identifiers is left with at least k rows."""
+    """Require k^m-anonymity: someone who knows any m of the quasi-identifiers finds at least k records.
+
+    Parameters
+    ----------
+    k
+        The smallest allowed number of records that agree on any m quasi-identifiers.
+    m
+        How many quasi-identifiers the adversary knows.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.KM(5, 2))
+    'k-m=5,2'
+    """
 
     name: ClassVar[str] = "k-m"
     example: ClassVar[str] = "k-m=5,2"

@@ -39,7 +39,21 @@ _CELLS = 1 << 22
 @register
 @dataclass(frozen=True)
 class TCloseness(Requirement):
-    """t-closeness: every group's distribution of sensitive values lies within t of the whole table's."""
+    """Require that the distribution of values in every group is within t of that in the whole table.
+
+    Parameters
+    ----------
+    t
+        The largest allowed distance.
+    distance
+        How distance between values is measured: "equal", "ordered" or "hierarchical".
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.TCloseness(0.2))
+    't=0.2'
+    """
 
     name: ClassVar[str] = "t"
     example: ClassVar[str] = "t=0.2 or t=0.2:ordered"
@@ -250,7 +264,21 @@ _ENHANCED = "enhanced"
 @register
 @dataclass(frozen=True)
 class BetaLikeness(Requirement):
-    """beta-likeness: no value's share in a group exceeds that in the table by more than beta times."""
+    """Require that no value's share in a group exceeds its share in the table by more than beta times (beta-likeness).
+
+    Parameters
+    ----------
+    beta
+        The largest allowed relative gain.
+    enhanced
+        Whether rare values are bounded more strictly, by the logarithm of their share.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.BetaLikeness(2))
+    'beta=2'
+    """
 
     name: ClassVar[str] = "beta"
     example: ClassVar[str] = "beta=1 or beta=1:enhanced"
@@ -312,7 +340,19 @@ class BetaLikeness(Requirement):
 @register
 @dataclass(frozen=True)
 class DeltaDisclosure(Requirement):
-    """delta-disclosure privacy: every value of the table is in each group, at nearly the table's share."""
+    """Require every value of the table in each group, at nearly the same share (delta-disclosure privacy).
+
+    Parameters
+    ----------
+    delta
+        The largest allowed absolute value of the logarithm of the two shares' ratio.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.DeltaDisclosure(1.5))
+    'delta-disclosure=1.5'
+    """
 
     name: ClassVar[str] = "delta-disclosure"
     example: ClassVar[str] = "delta-disclosure=1.5"

@@ -105,7 +105,21 @@ def _values(listed: str) -> Sets:
 @register
 @dataclass(frozen=True)
 class Confidence(_ShareBound):
-    """Confidence bounding: no sensitive value has a larger share of a group than the bound."""
+    """Require that no sensitive value has a larger share of a group than a bound (confidence bounding).
+
+    Parameters
+    ----------
+    bound
+        The largest allowed share, between 0 and 1.
+    values
+        Sets of values that are bounded together; all values one by one if there are none.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.Confidence(0.4))
+    'confidence=0.4'
+    """
 
     name: ClassVar[str] = "confidence"
     example: ClassVar[str] = "confidence=0.8"
@@ -139,7 +153,23 @@ class Confidence(_ShareBound):
 @register
 @dataclass(frozen=True)
 class AlphaK(_ShareBound):
-    """(alpha,k)-anonymity: every group has at least k rows, and no value a share above alpha."""
+    """Require at least k records in every group and no value with a share above alpha ((alpha,k)-anonymity).
+
+    Parameters
+    ----------
+    alpha
+        The largest allowed share of a value.
+    k
+        The smallest allowed number of records.
+    values
+        Sets of values that are bounded together; all values one by one if there are none.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.AlphaK(0.5, 5))
+    'alpha-k=0.5,5'
+    """
 
     name: ClassVar[str] = "alpha-k"
     example: ClassVar[str] = "alpha-k=0.5,5"
@@ -180,7 +210,21 @@ class AlphaK(_ShareBound):
 @register
 @dataclass(frozen=True)
 class SimpleLDiversity(_ShareBound):
-    """Simplified l-diversity: no value, or named set of values, makes up more than 1/l of a group."""
+    """Require that no value makes up more than 1/l of a group (simplified l-diversity).
+
+    Parameters
+    ----------
+    l
+        The reciprocal of the largest allowed share.
+    values
+        Sets of values that count together; all values one by one if there are none.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.SimpleLDiversity(4))
+    'simple-l=4'
+    """
 
     name: ClassVar[str] = "simple-l"
     example: ClassVar[str] = "simple-l=2"

@@ -27,7 +27,19 @@ _DOUBT = 1e-9
 @register
 @dataclass(frozen=True)
 class LDiversity(Requirement):
-    """Distinct l-diversity: every group has at least l different sensitive values."""
+    """Require at least l different sensitive values in every group (distinct l-diversity).
+
+    Parameters
+    ----------
+    l
+        The smallest allowed number of different values.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.LDiversity(3))
+    'l=3'
+    """
 
     name: ClassVar[str] = "l"
     example: ClassVar[str] = "l=3"
@@ -82,7 +94,19 @@ class LDiversity(Requirement):
 @register
 @dataclass(frozen=True)
 class EntropyLDiversity(Requirement):
-    """Entropy l-diversity: every group's entropy is at least that of l equally frequent values."""
+    """Require that the entropy of every group is at least that of l equally frequent values.
+
+    Parameters
+    ----------
+    l
+        The number of equally frequent values to compare with; it may be a fraction.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.EntropyLDiversity(2.5))
+    'entropy-l=2.5'
+    """
 
     name: ClassVar[str] = "entropy-l"
     example: ClassVar[str] = "entropy-l=3"
@@ -145,7 +169,24 @@ class EntropyLDiversity(Requirement):
 @register
 @dataclass(frozen=True)
 class RecursiveLDiversity(Requirement):
-    """Recursive (c,l)-diversity: the most frequent value has fewer rows than c times those beyond the l - 1 first."""
+    """Require recursive (c,l)-diversity in every group.
+
+    The most frequent value must have fewer records than c times the records of all values but the l - 1 most
+    frequent.
+
+    Parameters
+    ----------
+    c
+        The factor.
+    l
+        The rank from which values count.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.RecursiveLDiversity(2, 3))
+    'recursive=2,3'
+    """
 
     name: ClassVar[str] = "recursive"
     example: ClassVar[str] = "recursive=3,3"
@@ -265,7 +306,19 @@ def _before(steps: Floats, distinct: Ints, group: Ints) -> Floats:
 @register
 @dataclass(frozen=True)
 class MUnique(Requirement):
-    """m-uniqueness: every group has at least m rows, all with different sensitive values."""
+    """Require at least m records in every group, all with different sensitive values (m-uniqueness).
+
+    Parameters
+    ----------
+    m
+        The smallest allowed number of records.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.MUnique(3))
+    'm-unique=3'
+    """
 
     name: ClassVar[str] = "m-unique"
     example: ClassVar[str] = "m-unique=2"

@@ -25,7 +25,21 @@ _SLACK = 2.0**-50
 @register
 @dataclass(frozen=True)
 class KE(Requirement):
-    """(k,e)-anonymity: every group has at least k different sensitive numbers, and their range is at least e."""
+    """Require at least k different sensitive numbers in every group, with a range of at least e ((k,e)-anonymity).
+
+    Parameters
+    ----------
+    k
+        The smallest allowed number of different values.
+    e
+        The smallest allowed difference between the largest and the smallest.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.KE(3, 1000))
+    'k-e=3,1000'
+    """
 
     name: ClassVar[str] = "k-e"
     example: ClassVar[str] = "k-e=3,5000"

@@ -32,7 +32,21 @@ __all__ = ["Personalized"]
 @register
 @dataclass(frozen=True)
 class Personalized(Requirement):
-    """Personalized privacy: nobody is linked to a value under the own guarding node with more than the bound."""
+    """Require that nobody is linked with more than a bound to values that they want protected (personalized privacy).
+
+    Parameters
+    ----------
+    bound
+        The largest allowed probability.
+    guards
+        Pairs of a sensitive value and the node of its taxonomy that people with this value want protected.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.Personalized(0.5))
+    'personalized=0.5'
+    """
 
     name: ClassVar[str] = "personalized"
     example: ClassVar[str] = "personalized=0.5:elementary or personalized=0.5:1st-4th>elementary"

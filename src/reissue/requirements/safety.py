@@ -52,7 +52,21 @@ _SLACK = 1e-9
 @register
 @dataclass(frozen=True)
 class CKSafety(Requirement):
-    """(c,k)-safety: with any k implications known, no value of any person is inferred with probability c or more."""
+    """Require (c,k)-safety: even with any k implications known, no value is inferred with probability c or more.
+
+    Parameters
+    ----------
+    c
+        The probability that must not be reached.
+    k
+        How many implications the adversary knows, such as "if she has this, so does he".
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> str(ri.CKSafety(0.8, 1))
+    'c-k=0.8,1'
+    """
 
     name: ClassVar[str] = "c-k"
     example: ClassVar[str] = "c-k=0.5,2"

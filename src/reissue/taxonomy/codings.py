@@ -40,7 +40,21 @@ _FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Dat
 
 @dataclass(frozen=True, repr=False)
 class Hierarchy:
-    """How the values of one column are generalized, as the schema says it."""
+    """How the values of one column are generalized, as the schema says it.
+
+    Examples
+    --------
+    Ages in steps of 5, 10 and 20 years, and a tree of countries:
+
+    >>> import reissue as ri
+    >>> ages = ri.Hierarchy("ranges", ranges=(5, 10, 20))
+    >>> countries = ri.Hierarchy("tree", tree={"Europe": ["UK", "France"], "Americas": ["US", "Canada"]})
+    >>> schema = ri.Schema.of_columns(
+    ...     quasi=["age", "country"], sensitive=["disease"], taxonomies={"age": ages, "country": countries}
+    ... )
+    >>> schema.hierarchies["age"].ranges
+    (5, 10, 20)
+    """
 
     kind: str = "auto"
     """One of KINDS; may be left out where `ranges`, `prefix`, `file` or `tree` says it."""

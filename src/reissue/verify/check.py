@@ -112,7 +112,22 @@ def _where(column: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What a published table satisfies."""
+    """What a published table satisfies.
+
+    `check` returns one. `met` says whether the requirement is met, `measures` has every measure, `risk` the risk of
+    re-identification; `raise_if_not_met` makes an error of a requirement that is not met.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> found = ri.check(ri.anonymize(patients, schema(), "k=5", seed=1), schema(), "k=5")
+    >>> found.met, found.rows
+    (True, 200)
+    >>> found.risk["prosecutor"].largest <= 1 / 5
+    True
+    """
 
     rows: int
     groups: int
@@ -227,23 +242,59 @@ def check(
     known: int | None = None,
     preset: str | None = None,
 ) -> Check:
-    """What published columns satisfy: k, every kind of l, t, shares; and whether they meet a requirement.
+    """Measure what a published table satisfies, and whether it meets a requirement.
 
-    `published` is a dataframe, a path or a Release; a bucketized release is a pair of tables, or a mapping with
-    "quasi" and "sensitive". Rows with the same quasi-identifiers are a group, or, where the release numbers its groups
-    as ours do (the column `group`), rows with the same number; `by` names another column that does. The schema needs
-    only name the columns (`Schema.of_columns`); with a taxonomy of the sensitive column, distances that use it are
-    measured too.
+    Parameters
+    ----------
+    published
+        A dataframe, a path or a Release. A release in two tables is a pair, or a mapping with "quasi" and
+        "sensitive".
+    schema
+        The roles of the columns. With a taxonomy of the sensitive column, distances that use it are measured too.
+    requirement
+        What every group should meet, such as "k=5 & l=3".
+    by
+        A column that numbers the groups. By default the column `group` of our own releases, else records with equal
+        quasi-identifiers are a group.
+    dialect
+        How the cells of a text file are written; what is not given is detected.
+    engine
+        Who counts: "memory", "stream" for Parquet larger than memory, or "auto" by the size.
+    population
+        A table of the population with exact quasi-identifiers, for the risk that a journalist finds somebody.
+    sampling
+        The share of the population that is in the release, where there is no such table.
+    weights
+        The column that says how many people of the population a record stands for.
+    household
+        The column that names each record's household.
+    threshold
+        The risk above which records are counted; one in five by default.
+    known
+        How many quasi-identifiers someone knows, any of them; two by default.
+    preset
+        A threshold by name, which is judged as well.
 
-    `.risk` has the risk of re-identification. The journalist's needs to know of the population: a register of it
-    (`population`, a table or file with exact quasi-identifiers), the share of it that is in the release (`sampling`),
-    or the column that says how many people a record stands for (`weights`). `household` names the column of each
-    record's household, `threshold` the risk above which records are counted (1 in 5 unless said otherwise), `known`
-    how many quasi-identifiers someone knows, any of them (2). `preset` is a threshold by name, judged as well.
+    Returns
+    -------
+    Check
+        Measures, verdicts on each part of the requirement, and `.risk`, the risk of re-identification.
 
-    Where the schema says that people have several rows, people are counted, and the table must say whose each row is.
+    Raises
+    ------
+    InputError
+        If the table lacks columns of the schema, or cannot be read.
 
-    `engine` says who counts: "memory", "stream" for Parquet larger than memory, or "auto", which goes by the size.
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> release = ri.anonymize(patients, schema(), "k=5 & l=3", seed=1)
+    >>> ri.check(release, schema(), "k=5 & l=3").met
+    True
+    >>> ri.check(release, schema(), "k=500").met
+    False
     """
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest

@@ -129,7 +129,45 @@ def anonymize_frame(
 ) -> ReleaseFrame:
     """Make one release of a Spark DataFrame, as a Spark DataFrame: no row comes to the driver.
 
-    The release has the same rows as that of `anonymize` in memory. `fits` says how many rows a task groups, at most.
+    The release has the same rows as that of `anonymize` in memory. Other dataframes are for `anonymize`.
+
+    Parameters
+    ----------
+    data
+        The Spark DataFrame.
+    schema
+        The roles of the columns.
+    requirement
+        What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
+    method
+        How groups are formed. Methods that look at all rows at once are refused.
+    suppress
+        The share of records that may be suppressed.
+    seed
+        The seed of all random choices; by default one is drawn and forgotten.
+    fits
+        How many rows a task groups, at most.
+    progress
+        Called with the share of the work that is done.
+    boxes
+        "nodes" or "tight", as for `anonymize`.
+    **options
+        Options of the method.
+
+    Returns
+    -------
+    ReleaseFrame
+        The release; `.frame` is the Spark DataFrame.
+
+    Raises
+    ------
+    InputError
+        If `data` is not a Spark DataFrame, or does not fit the schema.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> release = ri.anonymize_frame(patients, schema, "k=5")  # doctest: +SKIP
     """
     asked = Asked.of(method, requirement, suppress, boxes, options, schema)
     source, asked = _rewritable(data, SPARK), asked.with_earlier(SPARK, schema)

@@ -35,12 +35,61 @@ def anonymize_folder(
     newcomers: bool = False,
     **options: Any,
 ) -> ReleaseFolder:
-    """Make one release of a table larger than memory, and write it to a folder that is not there yet.
+    """Make one release of a table larger than memory, and write it to a new folder.
 
-    `data` is what the engine opens: for "stream" Parquet, a file or a folder. The release has the same rows as that of
-    `anonymize` with the same options, in another order. `fits` says how many rows are grouped in memory at a time, or
-    written to a file where the codes of all rows must be looked at (`by_codes`): a further table of such a release goes
-    to a folder beside. `memory` is the file of a series that such a method goes on, or begins.
+    The release has the same rows as that of `anonymize` with the same options, in another order.
+
+    Parameters
+    ----------
+    data
+        What the engine opens: for "stream", Parquet, a file or a folder.
+    schema
+        The roles of the columns.
+    requirement
+        What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
+    out
+        The folder to write to. It must not exist. A second table of a release goes to a folder beside it.
+    method
+        How groups are formed.
+    engine
+        Who reads and counts.
+    suppress
+        The share of records that may be suppressed.
+    seed
+        The seed of all random choices; by default one is drawn and forgotten.
+    fits
+        How many rows are grouped in memory at a time.
+    progress
+        Called with the share of the work that is done.
+    boxes
+        "nodes" or "tight", as for `anonymize`.
+    memory
+        For methods that follow people through a series: the file of their memory.
+    newcomers
+        Whether it is right that hardly anybody of the release before returns.
+    **options
+        Options of the method.
+
+    Returns
+    -------
+    ReleaseFolder
+        What was written.
+
+    Raises
+    ------
+    NotMetError
+        If no release meets the requirement.
+    InputError
+        If the table does not fit the schema, or the folder exists. Nothing is written then.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> next(Population(seed=1, people=500).months(1)).write_parquet("patients.parquet")
+    >>> release = ri.anonymize_folder("patients.parquet", schema(), "k=5", "release", seed=1)
+    >>> ri.check("release", schema(), "k=5").met
+    True
     """
     chosen, requirement = find(method), parse(requirement) if isinstance(requirement, str) else requirement
     why = why_all_rows(chosen, requirement, chosen.settle(options), suppress, schema)

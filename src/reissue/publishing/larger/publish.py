@@ -90,10 +90,60 @@ def publish_folder(
 ) -> PublishedFolder:
     """Make the next release of a table larger than memory, attack it with all earlier ones, and record it in parts.
 
-    `data` is Parquet, a file or a folder. What the policy asks for is done region by region, and judged by who is in
-    which group, where that is possible; else by the codes of all rows, which come into memory, as if the table were
-    there. `fits` says how many rows are grouped at a time, or are in a part. `before_record` is called before a release
-    is recorded that was not there before: if it raises, nothing is.
+    Parameters
+    ----------
+    data
+        What the engine opens: for "stream", Parquet, a file or a folder.
+    ledger
+        An open ledger.
+    engine
+        Who reads and counts.
+    dry_run
+        Whether to make and attack the release without recording it.
+    seed
+        The seed of all random choices; by default they follow from the ledger's key.
+    recipients
+        Who gets this release; everybody if nobody is named.
+    date
+        The day that the table shows.
+    newcomers
+        Whether it is right that hardly anybody of the last release returns.
+    unchanged
+        Whether it is right that a release was made of this very table before.
+    lookalikes
+        Whether newcomers whose identifiers are written almost like somebody else's really are other people.
+    schema
+        The schema, for a ledger whose schema is being changed.
+    fits
+        How many rows are grouped at a time, or are in a part.
+    before_record
+        Called before a new release is recorded; if it raises, nothing is recorded.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    PublishedFolder
+        What was recorded. `Ledger.export` writes its parts.
+
+    Raises
+    ------
+    RefusedError
+        If the release does not withstand the policy's attacks.
+    InputError
+        If the table does not fit the series. Nothing is recorded then.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=400).months(1))
+    >>> patients.write_parquet("patients.parquet")
+    >>> schema = ri.propose(patients, sensitive=["disease"]).schema
+    >>> with ri.Ledger.create("large.ledger", schema) as ledger:
+    ...     published = ri.publish_folder("patients.parquet", ledger)
+    ...     len(ledger.releases)
+    1
     """
     request = Request(tuple(sorted(set(recipients))), day_of(date), seed, newcomers, unchanged, lookalikes)
     first = first_schema(ledger, schema, dry_run=dry_run)

@@ -182,7 +182,19 @@ class Outcome:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """Every setting that was tried, and the cheapest that stays below the limit with room to go on."""
+    """Every setting that was tried on the waves of a series, and the cheapest one that withstands.
+
+    `plan` returns one. `recommended` is the setting to use, None if none sufficed; `nearest` is then the closest one.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> waves = list(Population(seed=1, people=200).months(2))
+    >>> found = ri.plan(waves, schema(), budget=1, further=0)
+    >>> found.guess
+    False
+    """
 
     limits: Limits
     situation: tuple[str, ...]

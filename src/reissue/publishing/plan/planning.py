@@ -367,13 +367,52 @@ def plan(
     dialect: Dialect = FOUND,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Plan:
-    """Try every sensible method and setting on the waves of a series, and recommend the cheapest that withstands.
+    """Try methods and settings on the waves of a series, and recommend the cheapest that withstands the attacks.
 
-    `waves` are dataframes or files in order of time. Of a single one the others are simulated by `dynamics` (how many
-    come, go and change), and all that follows is marked as a guess. `budget` is how many CPU seconds it may take: the
-    cheapest settings come first, and what was not tried is named. It can be interrupted: what was found is returned.
-    `further` is how many releases there must be room for; as many again as there are waves by default,
-    none beyond those that are simulated anyway.
+    Parameters
+    ----------
+    waves
+        Dataframes or files in order of time. Of a single one the others are simulated, and the result is marked as a
+        guess.
+    schema
+        The roles of the columns: a Schema, a mapping of columns to roles, or a path.
+    limits
+        What a setting may cost and expose.
+    dynamics
+        For a single wave, how many people come, go and change.
+    settings
+        The settings to try; by default those that are sensible for the series.
+    budget
+        CPU seconds to spend. The cheapest settings are tried first; the rest is named in the result.
+    further
+        How many more releases there must be room for; by default as many again as there are waves.
+    seed
+        The seed of simulations and random choices.
+    newcomers
+        Whether it is right that hardly anybody returns from one wave to the next.
+    dialect
+        How the cells of text files are written; what is not given is detected.
+    progress
+        Called with what is being done. An interrupted plan returns what was found.
+
+    Returns
+    -------
+    Plan
+        Every setting tried with its risk and cost, and the recommended one.
+
+    Raises
+    ------
+    InputError
+        If the waves do not belong together.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> waves = list(Population(seed=1, people=200).months(2))
+    >>> found = ri.plan(waves, schema(), budget=1, further=0)
+    >>> found.waves
+    2
     """
     if budget is not None and not (isinstance(budget, int | float) and budget > 0):
         raise InputError("The budget must be a number of seconds above 0.")
