@@ -112,7 +112,7 @@ class Record:
     tests: tuple[TestRecord, ...] = ()
     assumptions: tuple[str, ...] = ()
     review: tuple[str, ...] = REVIEW
-    format: int = field(default=FORMAT)
+    format: int = FORMAT
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are none are null."""
