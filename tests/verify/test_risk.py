@@ -191,3 +191,13 @@ def test_other_forms() -> None:
     assert numbered.households is not None
     assert numbered.households.households == 3
     assert RiskInputs().by_record is False
+
+
+@pytest.mark.parametrize("records", [39, 40, 41, 100, 500, 20_000])
+@pytest.mark.parametrize("share", [1e-9, 1e-4, 0.003, 0.1, 0.9, 1.0])
+def test_individual_risk_of_large_groups_is_the_integral(records: int, share: float) -> None:
+    """E[1/F] is the integral of u^(f - 1) / (1 + u (1 - p)/p) over u from 0 to 1; with u = exp(-x/f), by Laguerre."""
+    found = float(individual_risk(np.array([records]), np.array([records / share]))[0])
+    nodes, weights = np.polynomial.laguerre.laggauss(40)
+    expected = float(weights @ (1 / (share + (1 - share) * np.exp(-nodes / records)))) * share / records
+    assert found == pytest.approx(expected, rel=1e-8)

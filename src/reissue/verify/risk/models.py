@@ -93,12 +93,34 @@ def marketer(sizes: Ints, people: Ints | None = None, risk: Floats | None = None
     return Attacker("marketer", None, float(np.asarray(risk) @ sizes) / float(sizes.sum()), None, method)
 
 
+_LARGE, _TERMS = 40, 64
+"""From so many records on the series is summed: its terms fall like those of 1 / binomial(n + records, n), below 1e-16
+after 64. SciPy's function overflows from about 100 records on, and is exact below 60."""
+
+
 def individual_risk(records: Ints, population: Floats) -> Floats:
-    """Group to the expected 1/F, from its records and its estimated population; O(groups)."""
+    """Group to the expected 1/F, from its records and its estimated population; O(groups).
+
+    With the sampling fraction p that is p/f 2F1(1, 1; f + 1; 1 - p) (Benedetti and Franconi 1998).
+    """
     from scipy.special import hyp2f1
 
     share = np.minimum(records / population, 1.0)
-    return np.asarray(share / records * hyp2f1(1.0, 1.0, records + 1.0, 1.0 - share), np.float64)
+    large = records >= _LARGE
+    factor = np.empty(len(records))
+    factor[~large] = hyp2f1(1.0, 1.0, records[~large] + 1.0, 1.0 - share[~large])
+    factor[large] = _hypergeometric_series(records[large], 1.0 - share[large])
+    return np.asarray(share / records * factor, np.float64)
+
+
+def _hypergeometric_series(records: Ints, rest: Floats) -> Floats:
+    """2F1(1, 1; records + 1; rest), the sum of rest^n n! records! / (records + n)!: all terms are positive."""
+    term = np.ones(len(records))
+    total = term.copy()
+    for n in range(1, _TERMS):
+        term *= n * rest / (records + n)
+        total += term
+    return total
 
 
 @dataclass(frozen=True)
