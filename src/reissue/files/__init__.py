@@ -1,1 +1,1 @@
-"""Files in and out: CSV and Parquet, written whole or not at all."""
+"""Files in and out: tables in any format, written completely or not at all."""

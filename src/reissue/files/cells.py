@@ -35,22 +35,22 @@ __all__ = [
 ]
 
 _GROUPS = {",": r".'’ \u{a0}\u{202f}", ".": r",'’ \u{a0}\u{202f}"}
-"""Decimal mark to the marks between thousands that go with it."""
+"""Thousands separators that may go with each decimal mark."""
 _SURE = {
     ",": r",(?:\d{1,2}|\d{4,})$|\.\d{3},|^[+-]?0,",
     ".": r"\.(?:\d{1,2}|\d{4,})$|,\d{3}\.|^[+-]?0\.",
 }
 _DAY = r"^(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}/\d{1,2}/\d{1,2})(?: |$)"
 _CLOCK = (" %H:%M", " %H:%M:%S")
-"""Times that may follow a day."""
+"""Times of day that may follow a date."""
 
 
 def with_standard_values(
     frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
 ) -> pl.DataFrame:
-    """Columns of numbers and dates in local writing as numbers and dates; those of `text` keep their characters.
+    """Convert columns in local notation to numbers and dates; columns in `text` keep their characters.
 
-    Columns of `as_text` (None: all) stay text, in the standard writing: 1234.5 and 2024-02-03.
+    Columns in `as_text` (None: all) stay text, but in standard notation: 1234.5 and 2024-02-03.
     """
     changed = []
     for column in frame.iter_columns():
@@ -62,7 +62,7 @@ def with_standard_values(
 
 
 def in_standard_writing(column: pl.Series, dialect: Dialect) -> pl.Series:
-    """The column in standard writing, still as text; the column itself where it is in no local one."""
+    """Return the column in standard notation, still as text; the column itself if it is not in local notation."""
     cells = column.drop_nulls()
     if not len(cells) or not cells.str.contains(r"^\s*[+-]?\d").all():
         return column
@@ -74,7 +74,7 @@ def in_standard_writing(column: pl.Series, dialect: Dialect) -> pl.Series:
 
 
 def _decimal_mark(cells: pl.Series, otherwise: str) -> str | None:
-    """The decimal mark of a column of numbers, some of which are not in standard writing; None for other columns."""
+    """The decimal mark of a numeric column, part of which is not in standard notation; None for other columns."""
     if not cells.str.contains(r"[.,'’ \u{a0}\u{202f}]").any() or cells.str.contains(r"^[+-]?0\d").any():
         return None
     fits = {mark: _are_numbers(cells, mark) for mark in ",."}
@@ -93,18 +93,18 @@ def _are_numbers(cells: pl.Series, mark: str) -> bool:
 
 
 def _days(column: pl.Series, cells: pl.Series, dates: str | None) -> pl.Series:
-    """The column as days, perhaps with a time, in the first way of writing in which all cells are; else itself."""
+    """The column as dates, perhaps with times, in the first notation that fits all cells; else the column itself."""
     ways = [name for name in DATES if name != "yyyy-mm-dd"]
     fits = [name for name in ways if _parsed(cells, DATES[name]) is not None]
     if len(fits) > 1 and dates not in fits:
-        return column  # 01/02/2024 may be January or February: nobody said so
+        return column  # 01/02/2024 may be January or February, and nothing says which
     way = dates if dates in fits else next(iter(fits), None)
     parsed = None if way is None else _parsed(column, DATES[way])
     return column if parsed is None else parsed.cast(pl.String)
 
 
 def _parsed(column: pl.Series, way: str) -> pl.Series | None:
-    """The column as dates or times, if every cell is one."""
+    """The column as dates or times; None unless every cell is one."""
     known = column.len() - column.null_count()
     bare = column.str.strip_chars()
     if not bare.str.contains(_DAY).all():
@@ -120,7 +120,7 @@ def _parsed(column: pl.Series, way: str) -> pl.Series | None:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Standard writing as what it means."""
+    """Text in standard notation as numbers, dates or times."""
     first = column.drop_nulls()[0]
     if first[4:5] == "-" and first[7:8] == "-":
         return column.str.to_date() if len(first) == 10 else column.str.to_datetime(time_unit="us")
@@ -129,7 +129,7 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def as_numbers(column: pl.Series) -> pl.Series | None:
-    """Texts as whole numbers if each is printed as one, as numbers if each is one exactly; else None."""
+    """Return text as whole numbers or floats, if every cell is exactly that number; else None."""
     whole = column.cast(pl.Int64, strict=False)
     if (whole.cast(pl.String) == column).sum() == column.count():
         return whole
@@ -138,7 +138,7 @@ def as_numbers(column: pl.Series) -> pl.Series | None:
 
 
 def inexact(cell: pl.Expr) -> pl.Expr:
-    """Whether a number would lose something as a float: leading zeros, a plus sign, digits of a long whole number."""
+    """Whether a text would lose something as a float: leading zeros, a plus sign, digits of a long whole number."""
     bare = cell.str.strip_prefix("-")
     coded = cell.str.starts_with("+") | bare.str.contains(r"^0\d")
     long = (cell.cast(pl.Float64, strict=False).abs() >= 2**53) & cell.str.contains(r"^-?\d+$")
@@ -146,7 +146,7 @@ def inexact(cell: pl.Expr) -> pl.Expr:
 
 
 def whole_if_all_are(column: pl.Series) -> pl.Series:
-    """Floats as whole numbers, where all of them are: some files hold no other kind of number."""
+    """Return floats as whole numbers if all of them are; some file formats have no other numeric type."""
     whole = column.cast(pl.Int64, strict=False)
     if column.null_count() == len(column) or whole.null_count() != column.null_count():
         return column
@@ -157,13 +157,13 @@ _STARTS = r"^\s*[+-]?\d"
 _ISO_DAY = r"^\d{4}-\d{2}-\d{2}(?:[ T]\d|$)"
 
 Found = Mapping[str, Mapping[str, int]]
-"""Column to its marks, each with the number of cells that it stands in."""
+"""Marks for missing values by column, each with its number of cells."""
 
 
 def without_marks(
     frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
 ) -> tuple[pl.DataFrame, Found]:
-    """Texts that are numbers or dates but for marks, without these; what is to be read as text stays as it is."""
+    """Remove marks for missing values from text columns that are otherwise numbers or dates."""
     marks = {mark.lower(): mark for mark in dialect.marks}
     if as_text is None or not marks:
         return frame, {}
@@ -179,7 +179,7 @@ def without_marks(
 
 
 def _marks_of(column: pl.Series, marks: Mapping[str, str]) -> dict[str, int]:
-    """The marks of a column and how many cells each stands in; none where something else is no number either."""
+    """The marks in a column with their numbers of cells; nothing if some other cell is not a number either."""
     cells = column.drop_nulls()
     digits = cells.str.contains(_STARTS)
     if digits.all() or not digits.any():
@@ -195,7 +195,7 @@ def _folded(cells: pl.Series) -> pl.Series:
 
 
 def _unmarked(column: pl.Series, marks: Sequence[str], dialect: Dialect) -> pl.Series | None:
-    """The column without its marks, if all else is numbers or dates; in local writing it stays as it is."""
+    """The column without its marks if the rest is numbers or dates (local notation stays text); else None."""
     bare = pl.select(pl.when(~_folded(column).is_in(marks)).then(column)).to_series().alias(column.name)
     if in_standard_writing(bare, dialect) is not bare:
         return bare
@@ -208,7 +208,7 @@ def _unmarked(column: pl.Series, marks: Sequence[str], dialect: Dialect) -> pl.S
 def without_codes(
     frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
 ) -> tuple[pl.DataFrame, Found]:
-    """Numbers that were named as missing, such as -9, taken out of the columns of numbers."""
+    """Remove numbers that were named as missing values, such as -9, from numeric columns."""
     codes = {float(mark): mark for mark in dialect.marks if _is_number(mark)}
     if as_text is None or not codes:
         return frame, {}
@@ -231,7 +231,7 @@ def _is_number(mark: str) -> bool:
 
 
 def report_missing(path: Path, found: Found) -> None:
-    """Say which marks were read as missing, in how many cells of which columns."""
+    """Warn which marks were read as missing, in how many cells and columns."""
     if not found:
         return
     cells: Counter[str] = Counter()

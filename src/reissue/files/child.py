@@ -1,8 +1,8 @@
-"""Reading in a process of its own: what a hostile or damaged file does to its reader happens there, not here.
+"""Reading in a process of its own, so that a hostile or damaged file can only crash its reader.
 
 The child (`python -m reissue.files.reader`) is started at the first file and answers one request at a time until this
-process ends. Its memory is limited (`limits.py`); if it runs out of it or crashes, that is an error about the file. It
-is no sandbox: it has the rights of whoever runs it.
+process ends. Its memory is limited (see `limits.py`); if it runs out of memory or crashes, that is an error about the
+file. It is not a sandbox: it has the rights of its user.
 """
 
 import atexit
@@ -29,19 +29,19 @@ __all__ = ["LAST", "MODULE", "MORE", "ask_reader", "receive", "send"]
 
 MODULE = "reissue.files.reader"
 MORE, LAST = b"more", b"last"
-"""What ends an answer: whether the same child takes another request."""
+"""The last message of an answer: whether the same child accepts another request."""
 _LENGTH = 8
-"""Bytes before each message that say how long it is."""
+"""Bytes before each message that give its length."""
 _NO_MEMORY = (b"memory allocation of", b"bad_alloc", b"MemoryError", b"capacity overflow", b"Cannot allocate memory")
-"""What libraries write when they run out of memory, before they abort."""
+"""What libraries print when they run out of memory, before they abort."""
 _KILLED = -9
-"""How a process ends that the system stops for lack of memory."""
+"""Exit status of a process that the system killed for lack of memory."""
 _PATIENCE = 2.0
-"""Seconds that a child has to end after its input has."""
+"""Seconds that a child has to end after its input is closed."""
 
 
 def send(pipe: IO[bytes], *parts: bytes | memoryview) -> None:
-    """Write messages, each after its length."""
+    """Write messages, each preceded by its length."""
     for part in parts:
         pipe.write(len(part).to_bytes(_LENGTH, "big"))
         pipe.write(part)
@@ -49,7 +49,7 @@ def send(pipe: IO[bytes], *parts: bytes | memoryview) -> None:
 
 
 def receive(pipe: IO[bytes]) -> bytes:
-    """Return the next message; EOFError if the other side has ended."""
+    """Return the next message; raise EOFError if the other side has ended."""
     length = pipe.read(_LENGTH)
     content = pipe.read(int.from_bytes(length, "big")) if len(length) == _LENGTH else b""
     if len(length) < _LENGTH or len(content) < int.from_bytes(length, "big"):
@@ -59,15 +59,15 @@ def receive(pipe: IO[bytes]) -> bytes:
 
 @dataclass(eq=False)
 class _Child:
-    """One reader at work."""
+    """A running reader process."""
 
     process: "subprocess.Popen[bytes]"
     complaints: IO[bytes]
-    """What its libraries write to standard error; never shown, for it may quote the data."""
+    """Standard error of its libraries; never shown, since it may quote the data."""
 
     @classmethod
     def start(cls) -> "_Child":
-        """Start one with our own search path, but never with the current folder's: it may be full of downloads."""
+        """Start a reader with our own search path, but without the current folder: it may be full of downloads."""
         complaints = tempfile.TemporaryFile()  # noqa: SIM115
         paths = os.pathsep.join(path for path in sys.path if path)
         environment = {**os.environ, "PYTHONPATH": paths, "RUST_BACKTRACE": "0"}
@@ -97,7 +97,7 @@ class _Child:
         return receive(self.process.stdout)
 
     def converse(self, request: bytes) -> tuple[dict[str, Any], list[bytes], bool]:
-        """Send a request; what comes back, and whether there may be another. EOFError or OSError if it ends over it."""
+        """Send a request; return the answer, its parts, and whether another may follow. A crash is an EOFError."""
         if self.process.stdin is None:
             raise EOFError
         send(self.process.stdin, request)
@@ -106,7 +106,7 @@ class _Child:
         return said, parts, self.hear() == MORE
 
     def stop(self, *, kill: bool) -> bool:
-        """End it and put its things away; whether it had ended for lack of memory."""
+        """End the process and close its pipes; return whether it ran out of memory."""
         if kill:
             self.process.kill()
         with suppress(OSError):
@@ -127,7 +127,7 @@ class _Child:
 
 @dataclass(eq=False)
 class _Readers:
-    """The one child of this process."""
+    """The single reader process of this process."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     child: _Child | None = None
@@ -137,7 +137,7 @@ class _Readers:
             if self.child is not None and self.child.process.poll() is not None:
                 self.close()
             child = self.child or _started(path)
-            self.child = None  # whatever interrupts us leaves no half-read answer to the next
+            self.child = None  # so that an interruption leaves no half-read answer for the next request
             try:
                 said, parts, more = child.converse(request)
             except (EOFError, OSError):
@@ -159,7 +159,7 @@ class _Readers:
 def _started(path: str) -> _Child:
     try:
         return _Child.start()
-    except (OSError, ValueError, TypeError):  # TypeError: a program that embeds Python, and names no executable
+    except (OSError, ValueError, TypeError):  # TypeError: in a program that embeds Python and has no executable
         raise InputError(
             f"'{path}' cannot be read: no process could be started to read it in. Files that are not plain CSV are "
             "read in a Python process of their own."
@@ -175,7 +175,7 @@ def _at_exit() -> None:
 
 
 def _after_fork() -> None:
-    """A copy of this process starts a reader of its own."""
+    """A forked process starts a reader of its own."""
     global _READERS  # noqa: PLW0603
     _READERS = _Readers()
 
@@ -185,7 +185,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def ask_reader(verb: str, path: str | Path, given: Mapping[str, Any]) -> Any:
-    """Return what the reader makes of a file: a dataframe, or what JSON can say.
+    """Ask the reader process, and return its answer: a dataframe, or a JSON value.
 
     Parameters
     ----------
@@ -194,12 +194,12 @@ def ask_reader(verb: str, path: str | Path, given: Mapping[str, Any]) -> Any:
     path
         The file, for messages.
     given
-        What the function is called with.
+        The arguments of the function.
 
     Raises
     ------
     InputError
-        What the function raised; or that reading took more memory than it may, or crashed the reader.
+        If the function raised one, exceeded the memory limit, or crashed the reader.
 
     """
     asked = {"verb": verb, "given": given, "folder": str(Path.cwd()), "most": reading_allowance()}

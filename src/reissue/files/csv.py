@@ -1,9 +1,9 @@
-"""Reading CSV: what a column's type is, without losing a character that matters.
+"""Reading CSV with types that lose no character that matters, and protecting spreadsheets from formulas.
 
 A column is whole numbers only if every cell is printed the way that number is (so `007` and `+1` stay text), numbers if
-every cell is one and none is a code with leading zeros or too long to be exact, else text. Two streamed passes: one to
-learn that, one to read. A row with fewer cells than the header is refused; Polars would fill it up silently.
-Encodings, decimal commas and dates as people write them: see `dialect.py` and `cells.py`.
+every cell is one and none is a code with leading zeros or too long to be exact, else text. The file is streamed twice:
+to detect the types, and to read. A row with fewer cells than the header is refused; Polars would silently fill it up.
+For encodings, decimal commas and dates as people write them, see `dialect.py` and `cells.py`.
 """
 
 import csv
@@ -25,12 +25,13 @@ from reissue.files.limits import MOST_COLUMNS
 __all__ = ["escape_formulas", "read_csv", "unescape_formulas"]
 
 _UNSEEN = r"\p{Cc}\p{Cf}\p{Z}\u{34F}\u{115F}\u{1160}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}"
-"""Characters that a reader does not see, and that some spreadsheet may skip: control, zero-width, blank."""
+"""Invisible characters that some spreadsheets skip: control, zero-width, blank."""
 _SIGN = rf"^'*[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠]"
 _NUMBER = r"[+\-] ?[0-9.,]*[0-9][0-9.,]*(?:[eE][+\-]?[0-9]+)?%?"
 _HARMLESS = rf"^'*[{_UNSEEN}&&[^\t\r\n]]*(?:[+\-＋－]+|[=@＝＠]|{_NUMBER})[{_UNSEEN}]*$"
 """Signs with nothing to compute, and plain numbers."""
 _CHUNK = 2**22
+"""Bytes of a file that are counted at a time."""
 
 
 def read_csv(
@@ -42,9 +43,9 @@ def read_csv(
     as_text: Sequence[str] | None = (),
     only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """A CSV file in a settled dialect. If all of `only` are there, just they.
+    """Read a CSV file in a known dialect; if it has all columns in `only`, just those.
 
-    `text` columns keep their characters; those of `as_text` (None: all) are texts too, in standard writing.
+    Columns in `text` keep their characters; those in `as_text` (None: all) are text too, but in standard notation.
     """
     file = _File.of(path, dialect, packed)
     header = file.header()
@@ -70,23 +71,23 @@ def read_csv(
     frame, marks = without_marks(frame, dialect, text=text, as_text=as_text)
     report_missing(path, marks)
     frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
-    # Where commas are decimal marks, points may be between thousands: only what is not is a number with a point.
+    # Where commas are decimal marks, points may separate thousands: only columns without them are numbers with a point.
     return frame.with_columns(pl.col(name).cast(pl.Float64) for name in late if frame.schema[name] == pl.String)
 
 
 @dataclass(frozen=True)
 class _File:
-    """A CSV file and how it is read."""
+    """A CSV file and its delimiter and encoding."""
 
     path: Path
     delimiter: str
     packed: bool
     content: bytes | None = None
-    """The file in UTF-8, where it is written otherwise."""
+    """The file in UTF-8, if its encoding is another one."""
 
     @classmethod
     def of(cls, path: Path, dialect: Dialect, packed: bool) -> Self:
-        """The file; one in another encoding is turned into UTF-8 at once."""
+        """Open a file; one in another encoding is converted to UTF-8 at once."""
         encoding, mark = dialect.encoding or "utf-8", dialect.delimiter or ","
         if encoding == "utf-8":
             return cls(path, mark, packed)
@@ -100,7 +101,7 @@ class _File:
         return cls(path, mark, packed, text.encode())
 
     def scan(self, types: Mapping[str, Any]) -> pl.LazyFrame:
-        """The file with our names and types; Polars does not undo doubled quotes in a header."""
+        """Scan the file with our own names and types; Polars does not undo doubled quotes in a header."""
         return pl.scan_csv(
             self.path if self.content is None else self.content,
             separator=self.delimiter,
@@ -111,18 +112,18 @@ class _File:
         )
 
     def opened(self) -> IO[bytes]:
-        """The bytes, in UTF-8."""
+        """The bytes in UTF-8."""
         if self.content is not None:
             return io.BytesIO(self.content)
         return cast("IO[bytes]", gzip.open(self.path, "rb")) if self.packed else self.path.open("rb")
 
     def rows(self) -> Iterator[list[str]]:
-        """The cells, row by row, from the header on."""
+        """The cells of each row, starting with the header."""
         with io.TextIOWrapper(self.opened(), encoding="utf-8-sig", newline="") as lines:
             yield from itertools.dropwhile(lambda row: not row, csv.reader(lines, delimiter=self.delimiter))
 
     def header(self) -> list[str]:
-        """The names of the columns."""
+        """The column names."""
         try:
             return next(self.rows())
         except StopIteration:
@@ -134,7 +135,7 @@ class _File:
 
 
 def _facts(lazy: pl.LazyFrame, wanted: Sequence[str], last: str) -> dict[str, Any]:
-    """What all cells of a column have in common."""
+    """What all cells of each column have in common."""
     asked = []
     for name in wanted:
         cell = pl.col(name)
@@ -149,7 +150,7 @@ def _facts(lazy: pl.LazyFrame, wanted: Sequence[str], last: str) -> dict[str, An
 
 
 def _types(lazy: pl.LazyFrame, facts: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Int64 or Float64 for the columns that can be it."""
+    """Int64 or Float64 for the numeric columns."""
     filled = [name for name in names if facts[f"cells {name}"]]
     whole = [name for name in filled if facts[f"whole {name}"] == facts[f"cells {name}"]]
     real = [name for name in filled if name not in whole and facts[f"real {name}"] == facts[f"cells {name}"]]
@@ -160,7 +161,7 @@ def _types(lazy: pl.LazyFrame, facts: dict[str, Any], names: Sequence[str]) -> d
 
 
 def _blank_end(file: _File, width: int, rows: int) -> int:
-    """How many blank lines end the file; a short row anywhere else is an error."""
+    """The number of blank lines at the end; a short row anywhere else is an error."""
     with file.opened() as raw:
         marks = quotes = 0
         for chunk in iter(lambda: raw.read(_CHUNK), b""):
@@ -180,14 +181,14 @@ def _blank_end(file: _File, width: int, rows: int) -> int:
 
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
+    """Return the frame with an apostrophe before every text that a spreadsheet would take for a formula."""
     columns = [_disarmed(column) for column in frame.iter_columns()]
     names = _disarmed(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
 
 
 def unescape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame as it was before `escape_formulas`."""
+    """Return the frame as it was before `escape_formulas`."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return frame.with_columns(_rearmed(pl.col(name)) for name in texts) if texts else frame
 
@@ -212,5 +213,5 @@ def _rearmed(cell: pl.Expr) -> pl.Expr:
 
 
 def _runs(cell: pl.Expr) -> pl.Expr:
-    """Whether a spreadsheet may run a text; apostrophes before it change nothing, so that every text comes back."""
+    """Whether a spreadsheet may run a text. Leading apostrophes do not matter, so that every text can be restored."""
     return cell.str.contains(_SIGN) & ~cell.str.contains(_HARMLESS)

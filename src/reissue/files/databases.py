@@ -1,7 +1,7 @@
 """Tables of databases, in and out, by URL: postgresql://..., sqlite:///clinic.db, duckdb:///clinic.duckdb; ?table=name.
 
-A table is read as it is and written in one transaction, which is undone if anything else of the same output fails. No
-message shows a URL: it may hold a password.
+A table is read as it is, and written in one transaction, which is rolled back if any other output of the same command
+fails. No message shows a URL, since it may contain a password.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,36 +26,36 @@ _KINDS = ("postgresql", "postgres", "sqlite", "duckdb")
 
 
 def is_database_url(text: object) -> bool:
-    """Whether a text names a database."""
+    """Whether a text is the URL of a database."""
     return isinstance(text, str) and "://" in text and text.partition("://")[0].partition("+")[0].lower() in _KINDS
 
 
 @dataclass(frozen=True)
 class DatabaseTable:
-    """One table of a database; whatever takes a dataframe takes it too."""
+    """A table of a database; accepted wherever a dataframe is."""
 
     url: str = field(repr=False)
-    """Where the database is; perhaps with a password."""
+    """The database's URL, perhaps with a password."""
     table: str
-    """The table's name, perhaps after a schema's and a point."""
+    """The table's name, perhaps qualified by a schema."""
     external: bool = False
-    """Whether a view of DuckDB may read other files, or what lies elsewhere."""
+    """Whether a DuckDB view may read other files."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The table's name."""
         return self.table
 
     @property
     def kind(self) -> str:
-        """Which database."""
+        """The kind of database."""
         return self.url.partition("://")[0].partition("+")[0].lower().replace("postgresql", "postgres")
 
     def __str__(self) -> str:
         return f"table {self.table}"
 
     def beside(self, name: str) -> "DatabaseTable":
-        """Where a further table of the same release goes."""
+        """The further table of the same release."""
         return replace(self, table=f"{self.table}_{name}")
 
     @cached_property
@@ -68,12 +68,12 @@ class DatabaseTable:
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """For everybody who reads dataframes."""
+        """Arrow's interface for libraries that read dataframes."""
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
 def database_table(url: str) -> DatabaseTable:
-    """The table that a URL names by `?table=`."""
+    """Return the table that a URL names by `?table=`."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -86,7 +86,7 @@ def database_table(url: str) -> DatabaseTable:
     if not table:
         raise InputError("Which table of the database? Say it at the URL's end, as in ?table=patients.")
     bare = urlunsplit(parts._replace(query=urlencode(asked)))
-    if parts.scheme in {"sqlite", "duckdb"} and not parts.netloc:  # urlunsplit leaves out the empty host
+    if parts.scheme in {"sqlite", "duckdb"} and not parts.netloc:  # urlunsplit drops the empty host
         bare = f"{parts.scheme}://{parts.path}" + (f"?{urlencode(asked)}" if asked else "")
     return DatabaseTable(bare, table, external == "true")
 
@@ -96,7 +96,7 @@ def database_table(url: str) -> DatabaseTable:
 
 @contextmanager
 def _engine(place: DatabaseTable) -> Iterator[Any]:
-    """A connection's engine; what a database says of itself is not passed on, for it may quote values."""
+    """An SQLAlchemy engine. The database's own messages are not passed on, since they may quote values."""
     import sqlalchemy as sa
 
     url = place.url
@@ -104,7 +104,7 @@ def _engine(place: DatabaseTable) -> Iterator[Any]:
         import_optional("psycopg", "postgres", "A PostgreSQL database is asked for")
         url = "postgresql+psycopg://" + url.partition("://")[2]
     try:
-        # SQLite's driver would commit each new table by itself, unless transactions are left to us.
+        # SQLite's driver would commit each new table by itself if transactions were left to it.
         engine = sa.create_engine(url, connect_args={"isolation_level": None} if place.kind == "sqlite" else {})
         try:
             yield engine
@@ -160,7 +160,7 @@ def _from_sql(place: DatabaseTable) -> pl.DataFrame:
 
 
 def _refuse_absent_file(place: DatabaseTable) -> None:
-    """SQLite and DuckDB make a new database where there is none: not while reading."""
+    """Refuse a missing file: SQLite and DuckDB would create it."""
     file = place.url.partition(":///")[2].partition("?")[0]
     if place.kind != "postgres" and not Path(file).is_file():
         raise DataError("There is no such database file. Three slashes lead to a file here, four to one from the root.")
@@ -168,7 +168,7 @@ def _refuse_absent_file(place: DatabaseTable) -> None:
 
 @contextmanager
 def writing(tables: Sequence[tuple[pl.DataFrame, DatabaseTable]], *, force: bool) -> Iterator[None]:
-    """A transaction that creates and fills tables of one database; it is undone if its block fails."""
+    """A transaction that creates and fills tables of one database; it is rolled back if its block fails."""
     write = _into_duckdb if tables[0][1].kind == "duckdb" else _into_sql
     with write(tables, force=force):
         yield
@@ -221,7 +221,7 @@ def _quoted(place: DatabaseTable) -> str:
 
 
 def read_duckdb(place: DatabaseTable) -> pl.DataFrame:
-    """Read a table or view of DuckDB in this process; for the reader's own process."""
+    """Read a DuckDB table or view in this process; called in the reader process."""
     with _duckdb(place, read_only=True) as connection:
         return pl.DataFrame(connection.sql(f"select * from {_quoted(place)}"))  # noqa: S608
 

@@ -1,9 +1,9 @@
-"""How a file writes its cells: what separates them, which letters, decimal marks and dates; found, said, overridable.
+"""Dialects: delimiter, encoding, decimal mark and dates of a file; detected, or given.
 
-Everything that is not given is found from the file's beginning: the encoding by its first bytes and by whether all of
-it is UTF-8, the delimiter by which character divides the first rows alike, decimal mark and dates by columns that can
-be read in one way only. What a column holds is decided by all of its cells when it is read (`cells.py`); what is
-found here decides where they leave two ways open, and how a release is written that goes out as its table was read.
+What is not given is detected from the file's beginning: the encoding from its first bytes and from whether all of it is
+UTF-8, the delimiter from the character that divides the first rows evenly, decimal mark and dates from columns that
+have only one reading. When the file is read, the type of a column is decided by all of its cells (`cells.py`); the
+dialect decides where they are ambiguous, and how a release is written that goes out as its table was read.
 """
 
 import codecs
@@ -28,16 +28,18 @@ DATES: Mapping[str, str] = {
     "yyyy/mm/dd": "%Y/%m/%d",
     "yyyy-mm-dd": "%Y-%m-%d",
 }
-"""How days are written, and the same for Polars."""
+"""Notations of dates, and the Polars format of each."""
 MARKS = (
     *("NA", "N/A", "n.a.", "#N/A", "#NV", "NULL", "(null)", r"\N", "None", "NaN", "unknown", "missing"),
     *("k.A.", "k. A.", "keine Angabe", "unbekannt", "?", ".", "-", "--", "–", "—"),
 )
-"""What stands for a missing number or date, if nobody says otherwise; in capitals or not."""
+"""Default marks for a missing number or date, in any case."""
 _DELIMITERS = ",;\t|"
-"""What separates cells, if nobody says so."""
+"""Candidate delimiters."""
 _BEGINNING = 2**18
+"""Bytes of a file from which its dialect is detected."""
 _SAMPLE = 200
+"""Rows among these that are compared."""
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _WINDOWS = "cp1252"
 _NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
@@ -73,18 +75,20 @@ class Dialect:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
-    """The decimal mark: a point or a comma."""
+    """The decimal mark, a point or a comma."""
     dates: str | None = None
-    """One of DATES."""
+    """The notation of dates, one of DATES."""
     sheet: str | None = None
-    """Of a workbook: the sheet's name. The first one, if it is not given."""
+    """The sheet of a workbook; by default its first table."""
     header: int | None = None
-    """Of a workbook: the row with the columns' names, counted from 1."""
+    """The row of a workbook with the column names, counted from 1."""
     missing: str | None = None
-    """Marks of missing values in columns of numbers or dates, with commas between them; empty: there are none. If it
-    is not given, the usual ones, such as NA; a number is one only where it is named, as in "NA,-9"."""
+    """Marks for missing values in columns of numbers or dates, separated by commas; empty: none.
+
+    By default the usual ones, such as NA; a number is a mark only if it is named, as in "NA,-9".
+    """
     bom: bool = False
-    """Whether a mark of UTF-8 stands at the beginning, as some spreadsheets want it."""
+    """Whether a UTF-8 byte order mark stands at the beginning, as some spreadsheets expect."""
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -100,21 +104,21 @@ class Dialect:
             raise DataError("The header's row is a number from 1.")
 
     def __repr__(self) -> str:
-        """What is given, in a sentence."""
+        """The given settings in a sentence."""
         all_of = {one.name: getattr(self, one.name) for one in fields(self)}
         given = [f"{name} {value!r}" for name, value in all_of.items() if value not in {None, False}]
         return f"Dialect: {', '.join(given)}; all else as it is found." if given else "Dialect: all as it is found."
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands for a missing number or date."""
+        """The marks for a missing number or date."""
         return (
             MARKS if self.missing is None else tuple(mark.strip() for mark in self.missing.split(",") if mark.strip())
         )
 
     @property
     def sentence(self) -> str:
-        """How a file was read, in one line; nothing where it is as everybody expects."""
+        """How a file was read, in one line; empty if it is plain CSV."""
         mark, letters = self.delimiter or ",", self.encoding or "utf-8"
         shown = "tabs" if mark == "\t" else mark
         said = [f"{shown} between cells"] if mark != "," else []
@@ -127,13 +131,13 @@ class Dialect:
 
 
 FOUND = Dialect()
-"""Everything as it is found."""
+"""Everything detected."""
 PLAIN = Dialect(",", "utf-8", ".", "yyyy-mm-dd")
-"""What Reissue writes unless its table was read otherwise."""
+"""What Reissue writes unless its table was read in another dialect."""
 
 
 def dialect_from(options: Mapping[str, Any]) -> Dialect:
-    """A dialect from names and values, as a command line gives them."""
+    """Make a dialect from names and values, as given on the command line."""
     known = [field.name for field in fields(Dialect)]
     for name in options:
         if name not in known:
@@ -150,7 +154,7 @@ def dialect_from(options: Mapping[str, Any]) -> Dialect:
 
 
 def detect_csv_dialect(path: Path, given: Dialect, *, packed: bool) -> Dialect:
-    """The dialect of a CSV file with all that was not given found."""
+    """Detect whatever `given` leaves open about a CSV file."""
     with _opened(path, packed) as file:
         start = file.read(_BEGINNING)
     if start.startswith((b"\x1f\x8b", b"PK\x03\x04")):
@@ -175,7 +179,7 @@ def _opened(path: Path, packed: bool) -> IO[bytes]:
 
 
 def _encoding(path: Path, start: bytes, packed: bool) -> str:
-    """UTF-8 where all of it is; else Windows-1252 where all of it can be."""
+    """UTF-8 if the whole file is; else Windows-1252 if it can be."""
     if start.count(0) > len(start) / 5:
         raise DataError(
             f"'{path}' is text neither in UTF-8 nor in a Windows encoding. If it is UTF-16, say so: "
@@ -203,7 +207,7 @@ def _is_all(file: IO[bytes], encoding: str) -> bool:
 
 
 def _beginning(start: bytes, encoding: str) -> str:
-    """The first lines as text; a letter that is cut in two at the end is left out."""
+    """The first lines as text, without a character that is cut in two at the end."""
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(start)
     except UnicodeDecodeError:
@@ -213,10 +217,10 @@ def _beginning(start: bytes, encoding: str) -> str:
 
 
 def _delimiter(text: str, given: str | None) -> str:
-    """The character that divides all of the first rows alike, the header into the most cells.
+    """The delimiter that divides the first rows evenly, and the header into the most cells.
 
-    One that was given counts where the header has it, or nothing else divides the header: an original and its release
-    may differ.
+    A given delimiter counts if the header contains it, or if nothing else divides the header: an original and its
+    release may differ.
     """
     header = text.lstrip("\r\n").split("\n", 1)[0]
     found = [mark for mark in _DELIMITERS if mark in header]
@@ -227,7 +231,7 @@ def _delimiter(text: str, given: str | None) -> str:
 
 
 def _division(text: str, mark: str) -> tuple[bool, int]:
-    """Whether the first rows have as many cells as the header, and how many that are."""
+    """Whether the first rows have as many cells as the header, and that number."""
     rows = _rows(text, mark)
     width = len(rows[0]) if rows else 0
     return all(len(row) == width for row in rows[:-1]), width
@@ -242,7 +246,7 @@ def _rows(text: str, mark: str) -> list[list[str]]:
 
 
 def _columns(text: str, mark: str, missing: Sequence[str]) -> list[list[str]]:
-    """The filled cells of each column in the first rows, without marks of missing values."""
+    """The non-empty cells of each column in the first rows, without marks for missing values."""
     rows = _rows(text, mark)[1:]
     blank = {"", *(one.lower() for one in missing)}
     width = max(map(len, rows), default=0)
@@ -251,7 +255,7 @@ def _columns(text: str, mark: str, missing: Sequence[str]) -> list[list[str]]:
 
 
 def _decimal(columns: Sequence[Sequence[str]], otherwise: str) -> str:
-    """A comma where some column has sure decimal commas and none has sure points."""
+    """A comma if some column clearly has decimal commas and none clearly has points."""
     comma = any(_is_sure(cells, _COMMA, _SURE_COMMA) for cells in columns)
     point = any(_is_sure(cells, _POINT, _SURE_POINT) for cells in columns)
     return otherwise if comma == point else "," if comma else "."
@@ -262,7 +266,7 @@ def _is_sure(cells: Sequence[str], numbers: re.Pattern[str], sure: re.Pattern[st
 
 
 def _dates(columns: Sequence[Sequence[str]]) -> str:
-    """The first way in which a column's cells can be days; of two ways, that in which all can be."""
+    """The first notation that fits a column; of two that fit, the one that fits all columns."""
     for cells in columns:
         for name in DATES:
             if cells and name != "yyyy-mm-dd" and all(_is_day(cell, name) for cell in cells):

@@ -1,8 +1,8 @@
 """Workbooks in and out: .xlsx, .xls and .ods are read, .xlsx is written.
 
-The sheet is the first one with columns and rows unless it is named. Its header is the first row that has as many cells
-as the widest of the first rows, so that a title above a table does no harm. Numbers and dates typed as text are read as
-in CSV.
+Unless a sheet is named, it is the first one with columns and rows. Its header is the first row that has as many cells
+as the widest of the first rows, so that a title above the table does no harm. Numbers and dates entered as text are
+read as in CSV.
 """
 
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from reissue.files.limits import refuse_large_package
 __all__ = ["detect_excel_dialect", "read_excel", "write_excel"]
 
 _FIRST = 40
-"""Rows among which the header is looked for."""
+"""Number of rows in which the header is searched for."""
 _NO_DAY = [date(1899, 12, 30), date(1899, 12, 31)]
-"""What a cell that holds a time of day has for its day."""
+"""The date that a cell with only a time of day has."""
 _MOST_ROWS = 1_048_575
-"""A sheet has no more rows below its header."""
+"""Maximum number of rows of a sheet below its header."""
 
 
 def detect_excel_dialect(path: Path, given: Dialect) -> Dialect:
-    """The sheet and the row of its header; the sheet is only named where there are several."""
+    """Detect the sheet and the row of its header; the sheet is named only if there are several."""
     refuse_large_package(path)
     book = _book(path)
     if given.sheet is not None and given.sheet not in book.sheet_names:
@@ -50,7 +50,7 @@ def read_excel(
     as_text: Sequence[str] | None = (),
     only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """One sheet in a settled dialect; mixed columns are text. If all of `only` are there, these."""
+    """Read a sheet in a known dialect; columns of mixed types are text. If it has all columns in `only`, just those."""
     book = _book(path)
     sheet = dialect.sheet or book.sheet_names[0]
     row = (dialect.header or 1) - 1
@@ -94,7 +94,7 @@ def _first_rows(book: Any, name: str) -> pl.DataFrame:
 
 
 def _is_table(book: Any, name: str) -> bool:
-    """Whether a sheet has columns and rows; a title page has not."""
+    """Whether a sheet has columns and rows; a title page has none."""
     try:
         first = _first_rows(book, name)
     except DataError:
@@ -103,7 +103,7 @@ def _is_table(book: Any, name: str) -> bool:
 
 
 def _header(first: pl.DataFrame, sheet: str, sheets: Sequence[str]) -> int:
-    """The first row with as many filled cells as the fullest of the first rows, counted from 1."""
+    """The first row with as many non-empty cells as the fullest of the first rows, counted from 1."""
     filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in first.rows()]
     if not filled:
         others = ", ".join(f"'{name}'" for name in sheets if name != sheet)
@@ -112,7 +112,7 @@ def _header(first: pl.DataFrame, sheet: str, sheets: Sequence[str]) -> int:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Whole numbers as such, as a sheet shows them; days and times of day as such; blank texts as missing."""
+    """Whole numbers, dates and times as such, as a sheet shows them; blank text as missing."""
     if column.dtype.is_float():
         return whole_if_all_are(column)
     if column.dtype == pl.Datetime:
@@ -126,14 +126,14 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without empty rows, and without columns that have neither a name nor a cell."""
+    """The frame without empty rows, and without columns that have neither a name nor a cell."""
     nameless = [name for name in frame.columns if name.startswith("__UNNAMED__")]
     frame = frame.drop([name for name in nameless if frame[name].null_count() == frame.height])
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
 
 
 def write_excel(frame: pl.DataFrame, path: Path, sheet: str = "release") -> None:
-    """One sheet; no cell is a formula, and text that a spreadsheet would run gets an apostrophe as in CSV."""
+    """Write one sheet without formulas; text that a spreadsheet would run gets an apostrophe as in CSV."""
     xlsxwriter = import_optional("xlsxwriter", "excel", "A workbook is asked for")
     if frame.height > _MOST_ROWS:
         raise InputError(f"A sheet has at most {_MOST_ROWS:,} rows. Choose another ending, such as .csv or .parquet.")

@@ -1,4 +1,4 @@
-"""Libraries that only some files need, and what to install where they are missing."""
+"""Optional libraries, and what to install if one is missing."""
 
 from importlib import import_module
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["import_optional"]
 
 
 def import_optional(module: str, extra: str, what: str) -> Any:
-    """A library; where it is not installed, an error that says which extra brings it."""
+    """Import an optional library, or raise an error that names the extra that installs it."""
     try:
         return import_module(module)
     except ModuleNotFoundError:

@@ -35,21 +35,21 @@ __all__ = [
 
 try:
     import resource
-except ModuleNotFoundError:  # Windows has none
+except ModuleNotFoundError:  # not available on Windows
     resource = None  # type: ignore[assignment]
 
 
 ENVIRONMENT = "REISSUE_READ_MEMORY"
 _SHARE = 0.5
-"""Of the machine's memory: one process hands the table over to another, and for a moment both hold it."""
+"""Share of the machine's memory: two processes hand the table over, and for a moment both hold it."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _WRITTEN = re.compile(r"(\d+(?:\.\d+)?)\s*(?:(%)|([KMGT]?)B?)", re.IGNORECASE)
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where a container says how much it has: version 2 of control groups, and version 1."""
+"""Where a container states its memory limit: control groups version 2 and version 1."""
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory that this machine or container has; 0 where the system does not say."""
+    """Return the bytes of memory of this machine or container; 0 if the system does not say."""
     return min(_memories(), default=0)
 
 
@@ -57,7 +57,7 @@ def _memories() -> Iterator[int]:
     with suppress(AttributeError, ValueError, OSError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for place in _GROUPS:
-        with suppress(OSError, ValueError):  # "max" is no number
+        with suppress(OSError, ValueError):  # "max" is not a number
             yield int(Path(place).read_text(encoding="ascii"))
     if resource is not None:
         limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
@@ -65,12 +65,12 @@ def _memories() -> Iterator[int]:
 
 
 def reading_allowance() -> int:
-    """Return the bytes that reading a file may take; 0 if there is no limit.
+    """Return the bytes of memory that reading a file may take; 0 if there is no limit.
 
     Raises
     ------
     InputError
-        If the environment variable holds no amount of memory.
+        If the environment variable is not an amount of memory.
 
     """
     given = os.environ.get(ENVIRONMENT, "").strip()
@@ -86,14 +86,14 @@ def reading_allowance() -> int:
 
 
 def shown_bytes(number: float) -> str:
-    """Return an amount of memory as people write it."""
+    """Format an amount of memory."""
     return f"{number / 2**30:,.1f} GB" if number >= 2**30 else f"{number / 2**20:,.0f} MB"
 
 
 def limit_this_process(most: int) -> None:
-    """Let this process take at most so many bytes (0: as many as there are), where the system can do that.
+    """Limit the memory of this process (0: no limit), where the system supports it.
 
-    On Linux only private memory counts: a large Parquet file is mapped, which takes none.
+    On Linux only private memory counts: a large Parquet file is memory-mapped, which needs none.
     """
     if resource is None:
         return
@@ -105,13 +105,13 @@ def limit_this_process(most: int) -> None:
 
 
 def keep_no_core_file() -> None:
-    """Let nothing of this process be written to disk if it crashes: it holds the data."""
+    """Disable core files: a crash would write the data to disk."""
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def memory_in_use() -> int:
-    """Return the bytes of private memory that this process has asked for so far; a guess where the system is silent."""
+    """Return the bytes of private memory that this process uses; an estimate where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
         return int(fields[5]) * os.sysconf("SC_PAGE_SIZE")
@@ -119,7 +119,7 @@ def memory_in_use() -> int:
 
 
 def limit_holds(most: int) -> bool:
-    """Return whether the system refuses this process more than its limit of so many bytes; macOS and Windows do not."""
+    """Return whether the system enforces a memory limit on this process; macOS and Windows do not."""
     import mmap
 
     try:
@@ -132,20 +132,23 @@ def limit_holds(most: int) -> bool:
 
 
 MOST_COLUMNS = 16_384
-"""Of a CSV file; a sheet has no more either. Each takes about 30 kB while it is looked at, however few its rows are."""
+"""Maximum number of columns of a CSV file, and of a sheet. Each takes about 30 kB while types are detected."""
 _CELL = 24
-"""Bytes of one cell of a sheet, empty or not: reading makes a rectangle of all cells up to the last one."""
+"""Bytes per cell of a sheet, empty or not: reading builds a rectangle of all cells up to the last one."""
 _NUMBER = 8
+"""Bytes of a number in memory."""
 _MOST_ROWS = 1_048_576
+"""Maximum number of rows of a sheet."""
 _FILLED = rb'<c r="([A-Z]{1,3})%s"[^>]*[^/]>\s*<[vif]'
-"""A cell of a sheet that is not empty; only of sheets as the usual programs write them."""
+"""A non-empty cell of a sheet, as the usual programs write it."""
 _COLUMN = re.compile(_FILLED % rb"\d+")
 _ROW = re.compile(_FILLED.replace(b"([A-Z]{1,3})", b"[A-Z]{1,3}") % rb"(\d{1,7})")
 _CHUNK = 2**20
+"""Bytes of a sheet that are searched at a time."""
 
 
 def refuse_large_grid(path: Path, rows: int, columns: int, cell: int = _NUMBER, advice: str = "") -> None:
-    """Stop if so many cells take more memory than a file may."""
+    """Refuse a table whose cells would exceed the memory limit."""
     most = reading_allowance()
     if most and rows * columns * cell > most:
         raise DataError(
@@ -155,13 +158,13 @@ def refuse_large_grid(path: Path, rows: int, columns: int, cell: int = _NUMBER, 
 
 
 def refuse_large_parquet(path: Path, rows: pl.LazyFrame, only: Sequence[str]) -> None:
-    """The same for a file that says how many rows it has; the columns are those that are read."""
+    """Refuse a Parquet or Arrow file whose columns would exceed the memory limit."""
     if not any(kind.is_nested() for kind in rows.collect_schema().dtypes()):
         refuse_large_grid(path, rows.select(pl.len()).collect().item(), len(only))
 
 
 def refuse_large_package(path: Path) -> None:
-    """The same for a workbook that is a zip archive of XML; another kind is left to the limit."""
+    """Refuse a workbook (a zip archive of XML) that would exceed the memory limit; others are left to the limit."""
     if not zipfile.is_zipfile(path):
         return
     try:
@@ -175,7 +178,7 @@ def refuse_large_package(path: Path) -> None:
             for name in package.namelist():
                 if name.startswith("xl/worksheets/") and name.endswith(".xml"):
                     _refuse_large_sheet(path, package, name)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):  # damaged or protected: its reader says so
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):  # damaged or protected: the reader reports it
         return
 
 
@@ -189,7 +192,7 @@ def _refuse_large_sheet(path: Path, package: zipfile.ZipFile, name: str) -> None
 
 
 def _found(package: zipfile.ZipFile, name: str, pattern: re.Pattern[bytes]) -> Iterator[list[bytes]]:
-    """What a pattern finds in a member, a piece at a time; some of it twice."""
+    """The matches of a pattern in a member, chunk by chunk; some of them twice."""
     with package.open(name) as member:
         before = b""
         while chunk := member.read(_CHUNK):

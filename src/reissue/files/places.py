@@ -1,4 +1,4 @@
-"""Where files may lie: endings that tables have, and what is never read or replaced."""
+"""Paths of tables: their formats, further tables of a release, and files that are never read or replaced."""
 
 import os
 import sys
@@ -46,23 +46,23 @@ FORMATS = (
     ".xpt",
     ".sas7bdat",
 )
-"""Endings of tables that are read."""
+"""File endings of tables that can be read."""
 _WRITTEN_AS = {".xls": ".xlsx", ".ods": ".xlsx", ".sas7bdat": ".csv"}
-"""What a release of such a table goes out as: nobody writes these any more, or nobody but SAS."""
+"""Output formats for inputs that can only be read."""
 DATABASES = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
-"""Endings of databases that lie in a file; their tables are named by clinic.sqlite#patients."""
+"""File endings of databases; their tables are named as in clinic.sqlite#patients."""
 SECOND_TABLES = ("sensitive", "counterfeits")
-"""Tables that may lie beside the first one of a release; see `second_path`."""
+"""Further tables that a release may have beside the first; see `second_path`."""
 LARGEST = 2**28
-"""Bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
+"""Maximum bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
 MANIFEST = "_manifest.json"
-"""Beside the files of a release in parts: what each is. Readers of Parquet pass over names that begin like this."""
+"""The manifest of a release in parts. Parquet readers skip names that begin with an underscore."""
 LEDGER_FILE = "ledger.sqlite"
-"""The database of a ledger that lies in a folder."""
+"""The database of a ledger in a folder."""
 
 
 def format_of(path: Path) -> str:
-    """The ending that says how a table is written."""
+    """Return the file ending that determines a table's format."""
     name = path.name.lower()
     found = max((known for known in FORMATS if name.endswith(known)), key=len, default=None)
     if found is None:
@@ -71,7 +71,7 @@ def format_of(path: Path) -> str:
 
 
 def part_of(path: Path) -> tuple[Path, str | None]:
-    """A file and the name of a table in it: book.xlsx#January, clinic.sqlite#patients."""
+    """Split a file name from the table in it: book.xlsx#January, clinic.sqlite#patients."""
     head, mark, part = path.name.rpartition("#")
     if not mark or path.exists() or not head.lower().endswith((*FORMATS, *DATABASES)):
         return path, None
@@ -79,7 +79,7 @@ def part_of(path: Path) -> tuple[Path, str | None]:
 
 
 def refuse_absent(path: Path) -> None:
-    """Stop if there is no such file, with the name of one that may be meant."""
+    """Refuse a missing file, and suggest a similar name."""
     file, _ = part_of(path)
     if file.exists():
         return
@@ -90,13 +90,13 @@ def refuse_absent(path: Path) -> None:
 
 
 def is_table_file(path: Path) -> bool:
-    """Whether a file of a folder is one of its tables; .txt is more often a text for people."""
+    """Whether a file in a folder is one of its tables; .txt files usually are not."""
     name = path.name.lower()
     return name.endswith(FORMATS) and not name.endswith((".txt", ".txt.gz"))
 
 
 def default_output(path: Path, name: str) -> Path:
-    """Where a table made of another one goes, beside it and in its format where that can be written."""
+    """The default output for a table made from another one: beside it, in its format if that can be written."""
     file, _ = part_of(path)
     ending = format_of(file)
     own = file.name[-len(ending) :]
@@ -104,7 +104,7 @@ def default_output(path: Path, name: str) -> Path:
 
 
 def read_whole(path: Path, most: int = LARGEST) -> bytes:
-    """The content of a small file; OSError for what is no regular file, such as a device or a pipe, or too large."""
+    """Read a small file; raise OSError if it is not a regular file, such as a device or a pipe, or too large."""
     if not path.is_file():
         raise OSError("no regular file") if path.exists() else FileNotFoundError
     with path.open("rb") as file:
@@ -115,7 +115,7 @@ def read_whole(path: Path, most: int = LARGEST) -> bytes:
 
 
 def refuse_existing(path: str | Path, *, force: bool, table: bool = True, option: str = "") -> None:
-    """Stop before work starts if the output is already there, or cannot be written; `option` would name another."""
+    """Refuse an output that exists or cannot be written, before work starts; `option` would choose another one."""
     path = Path(path)
     if table and format_of(path) in _WRITTEN_AS:
         other = _WRITTEN_AS[format_of(path)]
@@ -134,7 +134,7 @@ def refuse_existing(path: str | Path, *, force: bool, table: bool = True, option
 
 
 def refuse_folder(folder: Path) -> None:
-    """Stop before work starts if nothing can be written into a folder."""
+    """Refuse a folder that cannot be written, before work starts."""
     if not folder.is_dir():
         raise InputError(f"The folder '{folder}' does not exist.")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -152,21 +152,21 @@ def _is_of_a_ledger(path: Path) -> bool:
 
 
 def beside_folder(folder: Path, name: str) -> Path:
-    """Where a further table of a release goes that lies in a folder: out, out.sensitive."""
+    """The path of a further table of a release in a folder: out, out.sensitive."""
     return folder.with_name(f"{folder.name}.{name}")
 
 
 def second_path(path: str | Path, name: str) -> str:
-    """Where a further table of the same release goes: out.csv, out.sensitive.csv."""
+    """The path of a further table of a release: out.csv, out.sensitive.csv."""
     path = Path(path)
     ending = format_of(path)
     return str(path.with_name(f"{path.name[: -len(ending)]}.{name}{path.name[-len(ending) :]}"))
 
 
 def state_folder() -> Path | None:
-    """Where this user's machine keeps what Reissue remembers between runs; None where the user has no home.
+    """The folder in which Reissue keeps state between runs on this machine; None if the user has no home.
 
-    `reissue` in XDG_STATE_HOME where that is set, else in what the platform has for it.
+    `reissue` in XDG_STATE_HOME if that is set, else in the platform's folder for application state.
     """
     given = os.environ.get("XDG_STATE_HOME")
     if given:

@@ -1,7 +1,7 @@
-"""The child that reads files from outside: `python -m reissue.files.reader` answers requests on standard input.
+"""The reader process for files from outside: `python -m reissue.files.reader` answers requests on standard input.
 
-A request is JSON; an answer is JSON and, where it is a table, Arrow streams of some rows each, so that neither side
-ever holds a second copy of all of it.
+A request is JSON; an answer is JSON and, for a table, Arrow streams of some rows each, so that neither side ever holds
+a second copy of the whole table.
 """
 
 import io
@@ -28,21 +28,21 @@ from reissue.files.tables import detect_dialect_here, read_here
 __all__ = ["main"]
 
 _PART = 2**25
-"""Bytes of a table that are sent at a time, about."""
+"""Approximate bytes of a table that are sent at a time."""
 _KEPT = 2**28
-"""Bytes that libraries may keep to themselves after a table; with more a fresh reader answers the next request."""
+"""Bytes that libraries may keep after a table; beyond that, a fresh reader answers the next request."""
 _FIRST_TO_GO = "900"
-"""Of -1000 to 1000: how readily Linux stops this process where memory runs out; the one that asks stays."""
+"""Linux's OOM score from -1000 to 1000: the reader is killed before the process that asked."""
 
 
 def main() -> None:
-    """Answer until there are no more requests."""
+    """Answer requests until there are no more."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
-    os.dup2(nowhere, 1)  # what a library prints is no answer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked hears Ctrl-C, and stops us
+    os.dup2(nowhere, 1)  # the output of libraries is not an answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the process that asked, which stops this one
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
@@ -59,14 +59,14 @@ def main() -> None:
 
 
 def _warm_up() -> None:
-    """Start the threads of Polars: their stacks are no memory that a file takes."""
+    """Start the threads of Polars, whose stacks would otherwise count as memory of the file."""
     held = io.BytesIO()
     pl.DataFrame({"a": [1, 2]}).write_parquet(held)
     pl.scan_parquet(held.getvalue()).group_by("a").len().collect()
 
 
 def _end_with_parent(parent: int) -> None:
-    """Whoever asked may end while we read."""
+    """End when the process that asked ends, even while reading."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -111,7 +111,7 @@ def _settle(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limited(given: dict[str, Any]) -> bool:
-    """Whether the limit of this request holds on this system."""
+    """Whether the memory limit of this request is enforced on this system."""
     return bool(given["most"]) and limit_holds(given["most"])
 
 

@@ -1,8 +1,8 @@
-"""Files and folders that are written beside their places, and take them together once all are whole.
+"""Files and folders that are written beside their places and moved there together once all are complete.
 
-Nothing is half-written and nothing replaced unasked. Files are on disk (fsync, the folder too) when they are in place.
-A new folder is filled under another name, and gets its own when all that is in it is on disk.
-What a killed run left beside a place is removed by the next one that writes there: its name tells machine and process.
+Nothing is left half-written, and nothing is replaced unasked. Files, and their folders, are synced to disk when they
+are in place. A new folder is filled under another name, and renamed when everything in it is on disk. What a killed run
+left behind is removed by the next one that writes there: its name tells machine and process.
 """
 
 import errno
@@ -27,46 +27,46 @@ __all__ = ["Staging", "reason", "remove_leftovers", "scratch_folder", "sync_fold
 _PREFIX = ".reissue-"
 _SCRATCH = "reissue-"
 _FORGOTTEN = 24 * 60 * 60
-"""Seconds after which a temporary file of another machine is nobody's any more."""
+"""Seconds after which a temporary file of another machine is taken to be abandoned."""
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EACCES}
 
 
 @dataclass(frozen=True)
 class _File:
-    """One file, or new folder, that waits beside its place."""
+    """A file, or a new folder, staged beside its place."""
 
     beside: Path
     place: Path
     replaces: bool
-    """Whether it may replace what is in its place."""
+    """Whether it may replace an existing file."""
 
 
 class _Undone(Exception):  # noqa: N818
-    """Ends a transaction whose files were not placed."""
+    """Rolls back a transaction whose files were not placed."""
 
 
 @dataclass(eq=False)
 class Staging:
-    """Files on their way: `add` writes them beside their places, `place` moves all of them there, or none."""
+    """Files being written: `add` writes them beside their places, `place` moves all of them there, or none."""
 
     _files: list[_File] = field(default_factory=list)
     _folders: dict[Path, Path] = field(default_factory=dict)
-    """The place of a new folder to where it is filled."""
+    """Where each new folder is filled, by its final place."""
     _open: ExitStack = field(default_factory=ExitStack)
-    """Transactions of databases that are not finished."""
+    """Open transactions of databases."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove what was not placed."""
+        """Remove whatever was not placed."""
         with suppress(_Undone):
             self._open.__exit__(_Undone, _Undone(), None)
         for file in self._files:
             _remove(file.beside)
 
     def add_folder(self, place: Path) -> Path:
-        """Begin a new folder, to be placed with all that is added to it. Returns where to fill it."""
+        """Begin a new folder, and return where to fill it. It is placed with everything that is added to it."""
         with _explained(place):
             remove_leftovers(place.parent)
             beside = place.with_name(_name(_PREFIX))
@@ -76,17 +76,17 @@ class Staging:
         return beside
 
     def is_new(self, folder: Path) -> bool:
-        """Whether a folder comes with what is added to it."""
+        """Whether a folder is created by this staging."""
         return folder in self._folders
 
     def add_transaction(self, transaction: AbstractContextManager[None]) -> None:
-        """Begin what a database does as a whole; it ends when all files are placed, or is undone."""
+        """Begin a database transaction that is committed when all files are placed, or rolled back."""
         self._open.enter_context(transaction)
 
     def add(
         self, place: Path, write: Callable[[Path], object], *, replaces: bool = False, private: bool = False
     ) -> None:
-        """Let `write` fill a file beside its place. Permissions follow the umask; a `private` one is its owner's."""
+        """Let `write` fill a file beside its place; only its owner may read a `private` one, else the umask decides."""
         with _explained(place):
             if place.parent in self._folders:
                 beside = self._folders[place.parent] / place.name
@@ -99,11 +99,11 @@ class Staging:
             _sync(beside)
 
     def add_bytes(self, place: Path, content: bytes, *, replaces: bool = False, private: bool = False) -> None:
-        """The same with the content given."""
+        """Write a file with the given content beside its place."""
         self.add(place, lambda beside: beside.write_bytes(content), replaces=replaces, private=private)
 
     def place(self) -> None:
-        """Move all files to their places, in the order given; if one fails, those before it are taken back."""
+        """Move all files to their places in order; if one fails, undo those before it."""
         moved: list[tuple[Path, Path | None]] = []
         try:
             for file in self._files:
@@ -128,7 +128,7 @@ class Staging:
 
 
 def _is_alike(folder: Path, other: Path) -> bool:
-    """Whether two folders hold the same files: somebody was killed who had placed one of several."""
+    """Whether two folders hold the same files: an earlier run was killed after it had placed one of several."""
     if not (folder.is_dir() and other.is_dir()):
         return False
     names = {path.name for path in folder.iterdir()}
@@ -138,7 +138,7 @@ def _is_alike(folder: Path, other: Path) -> bool:
 
 
 def _move(file: _File) -> Path | None:
-    """Move a file to its place; where what was there before is kept until all have moved."""
+    """Move a file to its place; return where the replaced file is kept until all have moved."""
     if file.beside.is_dir():
         if os.path.lexists(file.place):
             raise FileExistsError
@@ -152,7 +152,7 @@ def _move(file: _File) -> Path | None:
         if before is not None:
             try:
                 os.link(file.place, before)
-            except OSError:  # a file system without links: it is replaced all the same, and cannot be taken back
+            except OSError:  # a file system without links: the file is replaced, and cannot be restored
                 before = None
         file.beside.replace(file.place)
         return before
@@ -191,7 +191,7 @@ def _explained(place: Path) -> Iterator[None]:
 
 
 def reason(problem: Exception) -> str:
-    """Why the system refused something, without a library's own words, which may quote the data."""
+    """Why the system refused, without the library's message, which may quote the data."""
     number = problem.errno if isinstance(problem, OSError) else None
     if number is None:
         found = re.search(r"os error (\d+)", str(problem))
@@ -208,7 +208,7 @@ def _sync(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk. Some file systems have no fsync for folders; there they last as they are."""
+    """Sync the directory entries to disk. Some file systems cannot sync folders; there nothing is done."""
     try:
         _sync(folder)
     except OSError as problem:
@@ -228,7 +228,7 @@ def _name(prefix: str) -> str:
 
 
 def remove_leftovers(folder: Path, prefix: str = _PREFIX) -> None:
-    """Remove temporary files and folders of ours whose process has ended; of other machines those of the day before."""
+    """Remove temporary files and folders of processes that have ended; those of other machines after a day."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.name.startswith(prefix) and path.name.endswith(".tmp") and _is_left(path, prefix):
@@ -258,7 +258,7 @@ def _is_alive(process: int) -> bool:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder that only its owner can enter and that goes away at the end; those of killed runs go away too."""
+    """A private folder for temporary files that is removed at the end; leftovers of killed runs are removed too."""
     try:
         place = Path(tempfile.gettempdir())
         remove_leftovers(place, _SCRATCH)

@@ -1,8 +1,8 @@
 """Files of statistics packages: SPSS (.sav, .zsav), Stata (.dta), SAS (.sas7bdat, .xpt). Labels become the values.
 
-A column whose values all have labels is text, in the labels' words: 1 and 2 say nothing, "male" and "female" do. Where
-only some values have one (-9 "refused"), the numbers stay. Labels go out as text; nothing is lost but the codes.
-SAS keeps labels in a catalog: patients.sas7bcat beside the table, or formats.sas7bcat for all tables of a folder.
+A column whose values all have labels becomes text: 1 and 2 say nothing, "male" and "female" do. Where only some values
+have a label (-9 "refused"), the numbers stay. Labels are written as text; only the codes are lost. SAS keeps labels in
+a catalog: patients.sas7bcat beside the table, or formats.sas7bcat for all tables of a folder.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _WRITERS = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta", ".xp
 
 
 def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequence[str] | None = ()) -> pl.DataFrame:
-    """The table of a file; those of `texts` (None: all) as text."""
+    """Read the table of a statistics file; the columns in `texts` (None: all) as text."""
     pyreadstat = import_optional("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
     try:
         _, shape = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars", metadataonly=True)
@@ -49,7 +49,7 @@ def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequ
 
 
 def _catalog(pyreadstat: Any, path: Path, about: Any) -> dict[str, dict[Any, str]]:
-    """The labels that a catalog beside a table of SAS has for its columns."""
+    """The labels of a SAS table's columns, from a catalog beside it."""
     beside = [place for name in (path.stem, "formats") if (place := path.with_name(f"{name}.sas7bcat")).is_file()]
     if not beside:
         return {}
@@ -60,7 +60,7 @@ def _catalog(pyreadstat: Any, path: Path, about: Any) -> dict[str, dict[Any, str
 
 
 def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
-    """The labels of the values, where every value has one and no two share it."""
+    """The labels of the values, if every value has one and no two share it; else the column itself."""
     values = column.drop_nulls().unique().to_list()
     if not values or not set(values) <= set(labels) or len({labels[value] for value in values}) < len(values):
         return column
@@ -68,7 +68,7 @@ def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Whole numbers as such: these files hold all numbers as floats. Empty texts are missing."""
+    """Whole numbers as such, although these files store floats; empty text as missing."""
     if column.dtype.is_float():
         return whole_if_all_are(column.fill_nan(None))
     if column.dtype == pl.String:
@@ -77,7 +77,7 @@ def _plain(column: pl.Series) -> pl.Series:
 
 
 def write_statistics(frame: pl.DataFrame, path: Path, kind: str) -> None:
-    """The table as a file of the same package; SAS's own format cannot be written by anyone else."""
+    """Write a table as a file of a statistics package; SAS's own format cannot be written."""
     pyreadstat = import_optional("pyreadstat", "stats", "A file of a statistics package is asked for")
     plain = frame.with_columns(
         pl.col(name).cast(pl.String)

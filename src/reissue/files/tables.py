@@ -1,7 +1,7 @@
 """Tables in and out: CSV in any dialect, Parquet, Arrow, workbooks, files of statistics packages, databases.
 
-Nothing is half-written: a file is written beside its place and moved there when it is whole. CSV cells that a
-spreadsheet would run as formulas get an apostrophe in front, which reading takes off again.
+Files are written completely or not at all: beside their place, and moved there when they are complete. CSV cells that
+a spreadsheet would run as formulas get a leading apostrophe, which reading removes.
 """
 
 import codecs
@@ -45,11 +45,11 @@ __all__ = [
 
 _CSV = tuple(kind for kind in FORMATS if kind.startswith((".csv", ".tsv", ".txt")))
 _PLAIN = tuple(kind for kind in _CSV if not kind.endswith(".gz"))
-"""What is read in this process: its size on disk says how much memory it takes."""
+"""Formats read in this process: their size on disk bounds their memory."""
 _ARROW = (".parquet", ".arrow", ".feather")
 _BOOKS = (".xlsx", ".xls", ".ods")
 Place = str | Path | DatabaseTable
-"""Where a table goes."""
+"""Where a table is written."""
 
 
 def read_file(
@@ -60,10 +60,26 @@ def read_file(
     dialect: Dialect = FOUND,
     only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Read a table; columns named in `text` keep their characters (a zip code its leading zero).
+    """Read a table from a file.
 
-    Those of `as_text`, or all if it is None, are texts too, but numbers and dates in local writing are in the standard
-    one. If all columns named in `only` are there, the others are left unread.
+    Parameters
+    ----------
+    path
+        A file, or `book.xlsx#sheet` or `clinic.sqlite#patients`.
+    text
+        Columns that keep their characters, such as the leading zero of a postal code.
+    as_text
+        Columns (None: all) that stay text, but with numbers and dates in standard notation.
+    dialect
+        How the file is written; what is not given is detected.
+    only
+        If the file has all of these columns, the others are not read.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, too large, or needs a library that is not installed.
+
     """
     path, part = part_of(Path(path))
     refuse_absent(path)
@@ -87,7 +103,7 @@ def read_file(
 def read_here(
     path: Path, *, text: Sequence[str], as_text: Sequence[str] | None, dialect: Dialect, only: Sequence[str]
 ) -> pl.DataFrame:
-    """Read a table in this process, whatever its file holds; for plain text and for the reader's own process."""
+    """Read a table in this process: plain text, or anything in the reader process."""
     kind = format_of(path)
     try:
         return _read(path, kind, detect_dialect_here(path, dialect), text, as_text, only)
@@ -117,7 +133,7 @@ def _read(
 
 
 def detect_dialect(path: str | Path, given: Dialect = FOUND) -> Dialect:
-    """How a file will be read, with all that was not given found; what is no file is left to who reads it."""
+    """Return the dialect of a file with everything detected that was not given; `given` if it is not a file."""
     path, part = part_of(Path(path))
     if not path.is_file() or path.suffix.lower() in DATABASES:
         return given
@@ -128,7 +144,7 @@ def detect_dialect(path: str | Path, given: Dialect = FOUND) -> Dialect:
 
 
 def detect_dialect_here(path: Path, given: Dialect) -> Dialect:
-    """Find how a file will be read, in this process."""
+    """Detect the dialect of a file in this process."""
     kind = format_of(path)
     try:
         if kind in _CSV:
@@ -145,12 +161,12 @@ def _of_a_database(path: Path, part: str | None) -> DatabaseTable:
 
 
 def nested(dtype: pl.DataType) -> bool:
-    """Whether cells of this type hold several things, or what has no text: durations and raw bytes."""
+    """Whether cells of this type hold several values, or have no text form, as durations and raw bytes."""
     return dtype.is_nested() or isinstance(dtype, pl.Binary | pl.Object | pl.Duration)
 
 
 def refuse_nested(frame: pl.DataFrame, names: Sequence[str]) -> None:
-    """Stop if a column that is needed holds what is no single value."""
+    """Refuse a needed column whose cells are not single values."""
     bad = [name for name in names if name in frame.columns and nested(frame.schema[name])]
     if bad:
         raise DataError(
@@ -160,7 +176,7 @@ def refuse_nested(frame: pl.DataFrame, names: Sequence[str]) -> None:
 
 
 def _reason(problem: Exception, kind: str) -> str:
-    """Why reading failed, without the library's message: it quotes the data."""
+    """Why reading failed, without the library's message, which quotes the data."""
     words = str(problem).lower()
     if isinstance(problem, OSError) and problem.errno is not None:
         return "the system refused it (permissions?)."
@@ -176,12 +192,12 @@ def _reason(problem: Exception, kind: str) -> str:
 
 
 def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False, dialect: Dialect = PLAIN) -> None:
-    """Write a table whole or not at all."""
+    """Write a table completely or not at all."""
     write_files([(frame, path)], force=force, dialect=dialect)
 
 
 def write_files(tables: Sequence[tuple[pl.DataFrame, Place]], *, force: bool = False, dialect: Dialect = PLAIN) -> None:
-    """Write several tables, each whole, or none of them."""
+    """Write several tables completely, or none of them."""
     for _, path in tables:
         if not isinstance(path, DatabaseTable):
             refuse_existing(path, force=force)
@@ -193,7 +209,7 @@ def write_files(tables: Sequence[tuple[pl.DataFrame, Place]], *, force: bool = F
 def stage_tables(
     staging: Staging, tables: Sequence[tuple[pl.DataFrame, Place]], *, force: bool = False, dialect: Dialect = PLAIN
 ) -> None:
-    """Write tables beside their places, to be placed with other files; those of a database in a transaction."""
+    """Stage tables beside their places, to be placed with other files; tables of a database in a transaction."""
     stored = [(frame, place) for frame, place in tables if isinstance(place, DatabaseTable)]
     if stored:
         staging.add_transaction(writing(stored, force=force))
@@ -213,7 +229,7 @@ def stage_tables(
 
 
 def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file completely or not at all."""
     refuse_existing(path, force=force, table=False)
     with Staging() as staging:
         staging.add_bytes(Path(path), text.encode(), replaces=force)
@@ -221,7 +237,7 @@ def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
 
 
 def write_private(content: bytes, path: str | Path, *, force: bool = False) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, completely or not at all."""
     refuse_existing(path, force=force, table=False)
     with Staging() as staging:
         staging.add_bytes(Path(path), content, replaces=force, private=True)
@@ -242,9 +258,10 @@ def _write(frame: pl.DataFrame, path: Path, kind: str, dialect: Dialect) -> None
 
 
 def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = False, packed: bool = False) -> bytes:
-    """A table as CSV in a dialect, every cell harmless in a spreadsheet.
+    """Return a table as CSV in a dialect, with no cell that a spreadsheet would run.
 
-    Between commas numbers have a point: with a comma they would stand in quotes, which many readers take for text.
+    With commas as delimiters numbers have a decimal point: with a decimal comma they would be quoted, and many readers
+    take quoted numbers for text.
     """
     mark = "\t" if tabs else dialect.delimiter or ","
     way = DATES[dialect.dates or "yyyy-mm-dd"]
@@ -263,7 +280,7 @@ def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = Fal
             f"The table has letters that the encoding {dialect.encoding} lacks. Write it in another one: --write "
             "encoding=utf-8."
         ) from None
-    # A name that begins with the mark would lose it to whoever reads the file: another one stands before it then.
+    # A reader would drop a name's leading byte order mark, so another one is written before it.
     if (dialect.encoding or "utf-8") == "utf-8" and (dialect.bom or text.startswith("\ufeff")):
         content = codecs.BOM_UTF8 + content
     return gzip.compress(content, mtime=0) if packed else content
