@@ -1,1 +1,1 @@
-"""Counting: packed keys, groups of rows as flat arrays, histograms of groups."""
+"""Counting: packed keys, groups of rows in flat arrays, histograms, hashes."""

@@ -20,16 +20,16 @@ __all__ = ["Cells", "Counts", "Domain", "Margin", "Relabelling", "cells_of", "ma
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The sensitive values that can occur: how many, how often in the whole table, and how they lie to each other."""
+    """The possible sensitive values: their number, their counts in the whole table, and their taxonomy."""
 
     totals: Ints
-    """Sensitive code to its count in the whole table."""
+    """The count of each sensitive code in the whole table."""
     taxonomy: Taxonomy | None = None
-    """The tree over the sensitive values, where one sensitive column is given."""
+    """The tree over the sensitive values, if there is a single sensitive column."""
 
     @property
     def size(self) -> int:
-        """How many sensitive values there are."""
+        """The number of sensitive values."""
         return len(self.totals)
 
     @cached_property
@@ -39,23 +39,23 @@ class Domain:
 
     @property
     def positions(self) -> Floats:
-        """Where each value lies on a line, for ordered distances."""
+        """The position of each value on a line, for ordered distances."""
         return self.taxonomy.positions if self.taxonomy else np.arange(self.size, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """Other values for the values of a domain: several of them may become one."""
+    """A map from the values of a domain to other values; several may become one."""
 
     of_value: Codes | Ints
     domain: Domain
-    """Of the other values."""
+    """The domain of the other values."""
 
 
 class Counts:
-    """Groups of rows as a requirement judges them: a histogram in its domain, counted when one asks for it.
+    """Groups of rows as a requirement judges them: a histogram in a domain, counted only when needed.
 
-    Beside `Histogram`, since most judgements need sizes alone: rows are kept, and counted by value only then.
+    Most judgements need only sizes, so rows are stored and counted by value on demand; see `Histogram`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Counts:
         total: int | None = None,
         weights: Codes | Ints | None = None,
     ) -> None:
-        """Count rows (or cells, by weight) by group number, 0 <= number < total, and sensitive code, when asked."""
+        """Store rows (or cells, with weights) with their group number, 0 <= number < total, and sensitive code."""
         self._groups = groups
         self._sensitive = sensitive
         self._weights = weights
@@ -75,22 +75,22 @@ class Counts:
 
     @property
     def by_people(self) -> bool:
-        """Whether sizes and counts are numbers of people who may have several values each (`counting.people`)."""
+        """Whether sizes and counts are numbers of people, who may have several values each (see `counting.people`)."""
         return False
 
     @property
     def rows(self) -> Ints:
-        """Rows of each group; its size is another number where people are counted."""
+        """Number of rows of each group; `sizes` differs where people are counted."""
         return self.sizes
 
     @cached_property
     def sizes(self) -> Ints:
-        """Rows of each group."""
+        """Number of rows of each group."""
         return np.bincount(self._groups, self._weights, self.total).astype(np.int64, copy=False)
 
     @cached_property
     def histogram(self) -> Histogram:
-        """How often each group has each value."""
+        """The count of each value in each group."""
         return counted(self._groups, self._sensitive, self.total, self.domain.size, self._weights)
 
     @property
@@ -105,12 +105,12 @@ class Counts:
 
     @property
     def count(self) -> Ints:
-        """How many rows of the triple's group have the triple's value."""
+        """The count of the triple's value in its group."""
         return np.asarray(self.histogram.count, np.int64)
 
     @property
     def distinct(self) -> Ints:
-        """How many different values each group has."""
+        """Number of distinct values in each group."""
         return self.histogram.lengths
 
     @cached_property
@@ -121,19 +121,19 @@ class Counts:
         return most
 
     def rolled(self, label: Codes | Ints, labels: int) -> Ints:
-        """Rows of each group by a label of their values: groups x labels, without sorting out the values."""
+        """Rows by group and by a label of their values (groups x labels), without counting single values."""
         keys = self._groups * np.int64(labels) + label[self._sensitive]
         flat = np.bincount(keys, self._weights, self.total * labels).astype(np.int64, copy=False)
         return flat.reshape(self.total, labels)
 
     def relabelled(self, labels: Relabelling) -> "Counts":
-        """The same groups by other values."""
+        """The same groups with other values."""
         return Counts(self._groups, labels.of_value[self._sensitive], labels.domain, self.total, self._weights)
 
     def apart(self, chosen: Bools) -> "Counts":
-        """The same groups, where every record with one of some values has a value of its own.
+        """The same groups, with a distinct value for every record that has one of some values.
 
-        Values of a group are in no order then. O(triples and these records).
+        The values of a group are then not sorted. O(triples and these records).
         """
         spared = chosen[self.value]
         if not spared.any():
@@ -146,7 +146,7 @@ class Counts:
         return self._as_counted(group, value, count, Domain(totals))
 
     def _as_counted(self, group: Ints, value: Ints, count: Ints, domain: Domain) -> "Counts":
-        """The same groups with other values: how often each group has each."""
+        """The histogram of the same groups with other values."""
         made = Counts(group, value, domain, self.total, count)
         made.sizes = self.sizes
         lengths = np.bincount(group, minlength=self.total)
@@ -154,31 +154,31 @@ class Counts:
         return made
 
     def only(self, chosen: Bools) -> "Counts":
-        """The same of the chosen groups, numbered anew."""
+        """The chosen groups, renumbered."""
         inside = np.flatnonzero(chosen[self._groups])
         groups = (np.cumsum(chosen) - 1)[self._groups[inside]]
         weights = None if self._weights is None else self._weights[inside]
         return Counts(groups, self._sensitive[inside], self.domain, int(chosen.sum()), weights)
 
     def sum(self, weights: Floats) -> Floats:
-        """The sum over each group's triples."""
+        """The sum over the triples of each group."""
         return np.bincount(self.group, weights=weights, minlength=self.total).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The distinct combinations of a table's codes: of its quasi-identifiers, or of these and the sensitive value."""
+    """The distinct combinations of a table's codes: of the quasi-identifiers, or of these and the sensitive value."""
 
     codes: Codes
-    """One row per attribute, one column per cell, cells in lexicographic order."""
+    """One row per attribute, one column per cell; cells are in lexicographic order."""
     sizes: Ints
-    """Rows in each cell."""
+    """Number of rows of each cell."""
     of_row: Ints
-    """Row to its cell."""
+    """The cell of each row."""
 
 
 def cells_of(codes: Codes, sizes: Sequence[int], times: Ints | None = None) -> Cells:
-    """The distinct columns of a code matrix (attributes x rows); `times` is how many rows each column stands for."""
+    """Find the distinct columns of a code matrix (attributes x rows); `times` is the number of rows of each column."""
     keys, _ = pack(list(codes), sizes)
     _, first, of_row, number = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     number = number if times is None else np.bincount(of_row, times, len(first)).astype(np.int64)
@@ -187,35 +187,35 @@ def cells_of(codes: Codes, sizes: Sequence[int], times: Ints | None = None) -> C
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """One sensitive column of values that stand for several columns, or all columns together."""
+    """A sensitive column, or all of them together, given values that stand for combinations of all columns."""
 
     column: str
-    """The column's name, or all names where columns are taken together."""
+    """The name of the column, or all names."""
     label: Codes | Ints | None
-    """Value of all columns together to the column's own value; None: they are the same."""
+    """The column's own value for each combination; None if these are the same."""
     size: int
-    """How many values the column has."""
+    """The number of values of the column."""
     taxonomy: Taxonomy | None
-    """The tree over the column's values."""
+    """The tree over the values of the column."""
     harmless: Bools
-    """The column's values to whether they need no protection."""
+    """Which values of the column need no protection."""
 
     def labels(self, whole: Domain) -> Relabelling | None:
-        """The column's values for those of all columns together; None where they are the same."""
+        """The map from combinations to the column's own values; None if these are the same."""
         return None if self.label is None else _labels(self, whole)
 
     def domain(self, whole: Domain) -> Domain:
-        """Of the column's values, from that of all columns together."""
+        """The domain of the column's own values."""
         labels = self.labels(whole)
         return whole if labels is None else labels.domain
 
     def of(self, counts: Counts) -> Counts:
-        """Groups counted by the column's values, from those counted by values of all columns together."""
+        """Groups counted by the column's own values, given groups counted by combinations."""
         labels = self.labels(counts.domain)
         return counts if labels is None else counts.relabelled(labels)
 
     def some(self, values: Codes | Ints) -> "Margin":
-        """The same where values of all columns together are numbered anew: new number to old one."""
+        """The same margin after combinations are renumbered: `values` has the old number of each new one."""
         if self.label is not None:
             return Margin(self.column, self.label[values], self.size, self.taxonomy, self.harmless)
         return Margin(self.column, None, len(values), None, self.harmless[values])
@@ -235,20 +235,20 @@ def margins_of(
     harmless: Callable[[str, int], Bools],
     together: str,
 ) -> tuple[Margin, ...]:
-    """The margins of values that stand for some columns: each column, and all of them together where there are several.
+    """Return the margins of combinations of sensitive values: one per column, and one for all if there are several.
 
     Parameters
     ----------
     columns
-        Their names.
+        The names of the columns.
     labels
-        For each column: value of all columns together to the column's own value.
+        For each column, its own value for each combination.
     taxonomies
-        The tree over each column's values; None where it is not known.
+        The tree over the values of each column; None if unknown.
     harmless
-        A column and its place to which of its own values need no protection.
+        A function of a column and its position that says which of its values need no protection.
     together
-        What to call all of them together.
+        The name of all columns together.
 
     """
     spared = [harmless(column, place) for place, column in enumerate(columns)]

@@ -24,7 +24,7 @@ __all__ = ["RowDigest", "mix", "row_words", "siphash"]
 
 
 def mix(keys: Any) -> Any:
-    """Numbers scattered over 64 bits (splitmix64), so that sums of them tell sets apart."""
+    """Scatter numbers over 64 bits (splitmix64), so that their sums distinguish sets."""
     with np.errstate(over="ignore"):
         keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
         keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -36,14 +36,14 @@ _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x74656462
 
 
 def siphash(texts: pl.Series, key: bytes) -> Ints:
-    """The hash of every text (none may be missing) under a key of 16 bytes, as signed 64-bit integers."""
+    """Hash texts, none of them missing, under a key of 16 bytes; return signed 64-bit integers."""
     raw = texts.cast(pl.String).cast(pl.Binary)
     sizes = raw.bin.size().to_numpy().astype(np.int64)
     padded = np.array(raw.to_list(), dtype=np.bytes_)
     width = padded.dtype.itemsize
     bytewise = np.zeros((len(sizes), (width // 8 + 1) * 8), np.uint8)
     bytewise[:, :width] = padded.view(np.uint8).reshape(len(sizes), width)
-    # The last byte of the last word is the length.
+    # The last byte of the last word is the length of the text.
     last = (sizes // 8 + 1) * 8 - 1
     bytewise[np.arange(len(sizes)), last] = sizes & 0xFF
     words = bytewise.view("<u8").astype(np.uint64, copy=False)
@@ -67,7 +67,7 @@ def _hash(words: Words, key: Words) -> Words:
 
 
 def _rounds(v: list[Words], number: int) -> None:
-    """SipRound, this many times; additions wrap around."""
+    """Apply SipRound `number` times; additions wrap around."""
     for _ in range(number):
         v[0] += v[1]
         v[2] += v[3]
@@ -90,27 +90,27 @@ _MISSING = np.uint64(0x6D697373696E6721)
 
 @dataclass(eq=False)
 class RowDigest:
-    """Of the rows added so far, under a key of 32 bytes."""
+    """A digest of the rows added so far, under a key of 32 bytes."""
 
     key: bytes
     rows: int = 0
     sums: list[int] = field(default_factory=lambda: [0, 0])
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Some more rows, with the same columns."""
+        """Add rows with the same columns."""
         for place in range(2):
             mixed = row_words(frame, self.key[16 * place : 16 * place + 16])
             self.sums[place] = (self.sums[place] + int(mixed.sum(dtype=np.uint64))) % 2**64
         self.rows += frame.height
 
     def hex(self) -> str:
-        """The digest as text."""
+        """The digest as hexadecimal text."""
         said = f"{self.rows}:{self.sums[0]:016x}:{self.sums[1]:016x}"
         return hashlib.sha256(said.encode()).hexdigest()
 
 
 def row_words(frame: pl.DataFrame, key: bytes) -> Words:
-    """Every row as 64 bits that follow from its values and a key of 16 bytes, whatever the order of columns."""
+    """Return 64 bits for every row, depending on its values and a key of 16 bytes, but not on the order of columns."""
     mixed = np.zeros(frame.height, np.uint64)
     for name in sorted(frame.columns):
         start = np.uint64(int(siphash(pl.Series([name]), key)[0]) & 0xFFFFFFFFFFFFFFFF)
@@ -122,11 +122,11 @@ _A_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def _words(column: pl.Series, key: bytes) -> Words:
-    """Every value as 64 bits: the same for equal values, whatever frame they come in."""
+    """64 bits for every value; equal values have equal bits in every frame."""
     kind = column.dtype
     if kind.is_float():
         column = column.cast(pl.Float64).fill_nan(None)
-        # Zero has two signs, and is one number.
+        # Positive and negative zero are the same number.
         words = (column.fill_null(0.0).to_numpy() + 0.0).view(np.uint64)
     elif kind.is_integer() and kind not in {pl.Int128, pl.UInt128, pl.UInt64}:
         words = column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
@@ -136,10 +136,10 @@ def _words(column: pl.Series, key: bytes) -> Words:
 
 
 def _written(column: pl.Series) -> pl.Series:
-    """A column as texts that follow from its values alone."""
+    """A column as texts that depend on its values alone."""
     kind = column.dtype
     if isinstance(kind, pl.Datetime):
-        # Seconds and billionths: a time far off would not fit a number of billionths.
+        # Seconds and nanoseconds: distant times would overflow a number of nanoseconds.
         parts = _A_SECOND[kind.time_unit]
         count = column.to_physical()
         return (count // parts).cast(pl.String) + "." + (count % parts * (_A_SECOND["ns"] // parts)).cast(pl.String)
@@ -152,11 +152,11 @@ def _written(column: pl.Series) -> pl.Series:
 
 
 def _texts(column: pl.Series, key: bytes) -> Words:
-    """Texts by SipHash, each different one once."""
+    """64 bits for every text by SipHash; each distinct text is hashed once."""
     number = column.cast(pl.Categorical(pl.Categories.random())).to_physical().cast(pl.Int64).fill_null(-1)
     first = number.is_first_distinct() & column.is_not_null()
     words = np.full(int(number.max() or 0) + 2, _MISSING)  # type: ignore[arg-type]
     if first.any():
         words[number.filter(first).to_numpy()] = siphash(column.filter(first), key).view(np.uint64)
-    # The last place is that of -1.
+    # The last place is for -1.
     return np.asarray(words[number.to_numpy()])

@@ -1,4 +1,4 @@
-"""Histograms: how often each value occurs in each group, the one layout of groups' counts."""
+"""Histograms: the count of each value in each group, in the one layout that is used for groups."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,26 +13,26 @@ __all__ = ["Histogram", "common", "counted", "starts_of"]
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Which values each group holds, and how often: entries sorted by group, then value.
+    """The values of each group and their counts: entries sorted by group, then value.
 
-    What else is known of groups (their boxes, their names, who arrived when) is a subclass's: counts always lie so.
+    Subclasses add what else is known of groups (boxes, names, arrival times).
     """
 
     starts: Ints
-    """Where each group's entries start, and the number of entries at the end."""
+    """Where the entries of each group start, followed by the number of entries."""
     value: Ints
     count: Ints | Codes
     values: int
-    """How many different values there can be."""
+    """The number of possible values."""
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.starts) - 1
 
     @cached_property
     def lengths(self) -> Ints:
-        """How many values each group holds."""
+        """The number of distinct values in each group."""
         return np.diff(self.starts)
 
     @cached_property
@@ -42,12 +42,12 @@ class Histogram:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Records of each group."""
+        """Number of records of each group."""
         return np.diff(np.append(0, np.cumsum(self.count))[self.starts])
 
     @property
     def reduced(self) -> Ints | Codes:
-        """Each count over what all counts of its group have in common: groups of equal shares have equal ones."""
+        """Each count divided by the greatest common divisor of its group's: equal shares compare equal."""
         filled = np.flatnonzero(self.lengths)
         if not len(filled):
             return self.count
@@ -55,19 +55,19 @@ class Histogram:
         return np.asarray(self.count // np.repeat(common_divisor, self.lengths[filled]))
 
     def between(self, first: int, last: int) -> "Histogram":
-        """The groups from the first up to, but without, the last, numbered anew."""
+        """The groups from `first` up to, but not including, `last`, renumbered."""
         starts = self.starts[first : last + 1]
         inside = slice(int(starts[0]), int(starts[-1]))
         return Histogram(starts - starts[0], self.value[inside], self.count[inside], self.values)
 
     def pick(self, groups: Ints) -> "Histogram":
-        """Some groups, in this order, numbered anew."""
+        """Some groups in the given order, renumbered."""
         lengths = self.lengths[groups]
         at = ranges(self.starts[groups], lengths)
         return Histogram(np.append(0, np.cumsum(lengths)), self.value[at], self.count[at], self.values)
 
     def counts_of(self, group: int) -> dict[int, int]:
-        """What one group holds: value to how often."""
+        """The values of one group and their counts."""
         own = slice(int(self.starts[group]), int(self.starts[group + 1]))
         return dict(zip(self.value[own].tolist(), self.count[own].tolist(), strict=True))
 
@@ -77,7 +77,7 @@ class Histogram:
 
     @cached_property
     def _table(self) -> Codes | None:
-        """(group, value) to entry, where such a table is not much larger than the entries themselves."""
+        """A lookup table from (group, value) to entry, if it is not much larger than the entries themselves."""
         space = self.groups * self.values
         if space > min(16 * len(self.value) + (1 << 16), 2**31):
             return None
@@ -86,7 +86,7 @@ class Histogram:
         return table
 
     def find(self, groups: Ints, values: Ints) -> Ints:
-        """The entry of each (group, value), -1 where the group lacks the value."""
+        """Find the entry of each (group, value); -1 if the group lacks the value."""
         keys = groups * self.values + values
         if not len(self.value):
             return np.full(keys.shape, -1)
@@ -98,14 +98,14 @@ class Histogram:
 
 
 def starts_of(group: Ints, groups: int) -> Ints:
-    """Where each group starts among sorted entries, and the number of entries at the end."""
+    """Where each group starts among sorted entries, followed by the number of entries."""
     return np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
 
 
 def counted(
     group: Codes | Ints, value: Codes | Ints, groups: int, values: int, weights: Codes | Ints | None = None
 ) -> Histogram:
-    """Count rows (or cells, by weight; a weight of 0 is no row) by group, 0 <= group < groups, and value."""
+    """Count rows (or cells, by weight; a weight of 0 is no row) by group, 0 <= group < groups, and by value."""
     width = max(values, 1)
     keys = group * np.int64(width) + value
     if groups * width <= 4 * len(keys) + 1024:
@@ -121,7 +121,7 @@ def counted(
 
 
 def _sorted_out(keys: Ints, weights: Codes | Ints | None) -> tuple[Ints, Ints]:
-    """The distinct keys in order, and how often each occurs."""
+    """The distinct keys in order, with their counts."""
     if weights is None:
         return np.unique(keys, return_counts=True)
     keys, weights = keys[weights > 0], weights[weights > 0]
@@ -130,9 +130,9 @@ def _sorted_out(keys: Ints, weights: Codes | Ints | None) -> tuple[Ints, Ints]:
 
 
 def common(left: Histogram, right: Histogram, one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
-    """For pairs of a left and a right group: every value that both hold, as (pair, left entry, right entry).
+    """For pairs of a left and a right group, list every common value as (pair, left entry, right entry).
 
-    The side with fewer entries is listed, the other one looked up.
+    The side with fewer entries is listed, the other one is looked up.
     """
     few, many = left.lengths[one], right.lengths[other]
     turned = int(few.sum()) > int(many.sum())

@@ -16,10 +16,10 @@ _LIMIT = 2**63 - 1
 
 
 def pack(columns: Sequence[Codes | Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """One key per row for a combination of codes, and a bound above all keys.
+    """Combine codes into one key per row; return the keys and a bound above all of them.
 
-    The order of keys is the lexicographic order of the columns. Where the mixed radix would pass 63 bits, what has
-    been packed so far is replaced by its dense rank, so the bound never overflows.
+    The order of keys is the lexicographic order of the columns. Where the mixed radix would exceed 63 bits, the part
+    packed so far is replaced by its dense rank, so the bound never overflows.
     """
     key = columns[0].astype(np.int64)
     bound = max(int(sizes[0]), 1)
@@ -33,13 +33,13 @@ def pack(columns: Sequence[Codes | Ints], sizes: Sequence[int]) -> tuple[Ints, i
 
 
 def rank(keys: Ints) -> tuple[Ints, int]:
-    """Keys replaced by their dense rank 0, 1, ..., and how many there are."""
+    """Replace keys by their dense rank 0, 1, ...; return the ranks and their number."""
     distinct, dense = np.unique(keys, return_inverse=True)
     return dense.astype(np.int64, copy=False), max(len(distinct), 1)
 
 
 def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
-    """The distinct keys in order, and the place of each key among them; without sorting where keys are small."""
+    """Return the distinct keys in order, and the position of each key among them; small keys are not sorted."""
     if bound > 4 * len(keys) + 1024:
         return np.unique(keys, return_inverse=True)
     place = np.zeros(bound, np.int64)
@@ -59,5 +59,5 @@ def stable_order(keys: Ints | Codes, bound: int) -> Ints:
 
 
 def _digit(keys: Ints | Codes, bound: int) -> NDArray[np.uint8 | np.uint16]:
-    """The last sixteen bits; only eight where that is all."""
+    """The last sixteen bits; the last eight if there are no more."""
     return keys.astype(np.uint8) if bound <= 1 << 8 else keys.astype(np.uint16, copy=False)

@@ -20,7 +20,7 @@ __all__ = ["PeopleCounts", "SharedCounts", "ValueSets", "value_sets"]
 
 
 class PeopleCounts(Counts):
-    """Groups of rows as a requirement judges them, counted by the people whose rows they are."""
+    """Groups of rows counted by their people, who may have several rows."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class PeopleCounts(Counts):
         total: int,
         weights: Codes | Ints | None = None,
     ) -> None:
-        """Rows (or distinct ones, by weight) by group, sensitive code and person."""
+        """Store rows (or distinct ones, with weights) with their group, sensitive code and person."""
         super().__init__(groups, sensitive, domain, total, weights)
         self._people = people
 
     @property
     def by_people(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     @cached_property
@@ -47,17 +47,17 @@ class PeopleCounts(Counts):
 
     @cached_property
     def sizes(self) -> Ints:
-        """Different people of each group."""
+        """Number of different people of each group."""
         return np.bincount(self._groups[self._first()], minlength=self.total).astype(np.int64, copy=False)
 
     @cached_property
     def histogram(self) -> Histogram:
-        """How many people of each group have each value."""
+        """The number of people of each group who have each value."""
         first = self._first(self._sensitive)
         return counted(self._groups[first], self._sensitive[first], self.total, self.domain.size)
 
     def relabelled(self, labels: Relabelling) -> "PeopleCounts":
-        """The same groups by other values: a person with several values that become one is counted once."""
+        """The same groups with other values; a person whose values become one is counted once."""
         sensitive = labels.of_value[self._sensitive]
         return PeopleCounts(self._groups, sensitive, self._people, labels.domain, self.total, self._weights)
 
@@ -65,7 +65,7 @@ class PeopleCounts(Counts):
         return SharedCounts(group, value, count, self.sizes, domain)
 
     def _first(self, *columns: Codes | Ints) -> Ints:
-        """One row of each person in each group, or of each combination with other columns."""
+        """One row per person and group, or per combination with further columns."""
         sizes = [self.total, int(self._people.max(initial=0)) + 1, *(self.domain.size for _ in columns)]
         keys, _ = pack([self._groups, self._people, *columns], sizes)
         return np.unique(keys, return_index=True)[1]
@@ -80,20 +80,20 @@ class PeopleCounts(Counts):
 
 
 class SharedCounts(Counts):
-    """Groups of people whose values were counted elsewhere: a person is counted with each value that they have."""
+    """Groups of people that were counted elsewhere: a person is counted once for each of their values."""
 
     def __init__(self, groups: Ints, values: Ints, counts: Ints, sizes: Ints, domain: Domain) -> None:
-        """How many people of a group have a value, and how many people each group has."""
+        """Store how many people of each group have each value, and how many people each group has."""
         super().__init__(groups, values, domain, len(sizes), counts)
         self.sizes = sizes
 
     @property
     def by_people(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def relabelled(self, labels: Relabelling) -> Counts:
-        """Not known: a person may have several values that become one."""
+        """Raise an error: how many people have values that become one is unknown."""
         del labels
         raise InternalError("People who were counted by value cannot be counted by another. Please report this.")
 
@@ -102,10 +102,10 @@ class SharedCounts(Counts):
 
 
 class SetCounts(SharedCounts):
-    """The same, where it is known how many people have which set of values."""
+    """Groups of people for whom it is known how many have which set of values."""
 
     def __init__(self, counts: Counts, sets: "ValueSets") -> None:
-        """Counts of people by the number of their set."""
+        """Store people counted by the number of their value set."""
         lengths = sets.lengths[counts.value]
         values = sets.values[ranges(sets.starts[counts.value], lengths)]
         group, count = np.repeat(counts.group, lengths), np.repeat(counts.count, lengths)
@@ -113,40 +113,40 @@ class SetCounts(SharedCounts):
         self._sets, self._counts = sets, counts
 
     def relabelled(self, labels: Relabelling) -> Counts:
-        """The same groups by other values: a person with several values that become one is counted once."""
+        """The same groups with other values; a person whose values become one is counted once."""
         return SetCounts(self._counts, _relabelled(self._sets, labels))
 
 
 @dataclass(frozen=True, eq=False)
 class ValueSets:
-    """The different sets of values that people have, numbered 0, 1, ..."""
+    """The distinct sets of values that people have, numbered 0, 1, ..."""
 
     starts: Ints
-    """Where each set's values start, and their number at the end."""
+    """Where the values of each set start, followed by their number."""
     values: Ints
     of_person: Codes
-    """Person to the number of their set."""
+    """The set number of each person."""
     domain: Domain
-    """The values' domain."""
+    """The domain of the values."""
 
     @property
     def number(self) -> int:
-        """How many different sets there are."""
+        """The number of distinct sets."""
         return len(self.starts) - 1
 
     @cached_property
     def lengths(self) -> Ints:
-        """How many values each set has."""
+        """The number of values of each set."""
         return np.diff(self.starts)
 
     def expand(self, counts: Counts) -> Counts:
-        """Counts of people by the number of their set, as counts of people by value."""
+        """Turn people counted by set into people counted by value."""
         return SetCounts(counts, self)
 
 
 @lru_cache(maxsize=32)
 def _relabelled(sets: ValueSets, labels: Relabelling) -> ValueSets:
-    """The sets of other values."""
+    """The sets after their values are replaced."""
     width = max(labels.domain.size, 1)
     keys = np.unique(np.repeat(np.arange(sets.number), sets.lengths) * width + labels.of_value[sets.values])
     starts = np.searchsorted(keys, np.arange(sets.number + 1) * width)
@@ -154,7 +154,7 @@ def _relabelled(sets: ValueSets, labels: Relabelling) -> ValueSets:
 
 
 def value_sets(people: Ints, sensitive: Codes, domain: Domain) -> ValueSets:
-    """The set of values of each person 0, 1, ..., from the person and the value of each row."""
+    """Find the set of values of each person 0, 1, ..., from the person and the value of each row."""
     total = int(people.max(initial=-1)) + 1
     pairs = np.unique(pack([people, sensitive], [total, domain.size])[0])
     person, value = pairs // domain.size, pairs % domain.size

@@ -22,7 +22,7 @@ ENVIRONMENT = "REISSUE_THREADS"
 
 
 def threads() -> int:
-    """How many threads there may be."""
+    """Return the number of threads to use."""
     given = os.environ.get(ENVIRONMENT, "")
     if not given:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -32,9 +32,9 @@ def threads() -> int:
 
 
 def workers() -> ThreadPoolExecutor:
-    """Threads that stay, for work that waits for no other work of theirs.
+    """Return a permanent thread pool, for tasks that do not wait for each other.
 
-    The C library keeps a heap for every thread that comes, and of what was freed there gives nothing back.
+    The C library gives every new thread a heap of its own, and never returns memory that is freed there.
     """
     return _workers(threads())
 
@@ -51,11 +51,11 @@ def _workers(number: int) -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # a forked process has none of its parent's threads
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, where that can be asked for (Linux); costs a few milliseconds."""
+    """Return freed memory to the system where that is possible (Linux); takes a few milliseconds."""
     library = _library()
     if library is not None:
         library.malloc_trim(0)
@@ -63,7 +63,7 @@ def give_back() -> None:
 
 @lru_cache(maxsize=1)
 def _library() -> Any:
-    """The C library; None where it cannot be asked."""
+    """The C library, or None if it cannot trim its heap."""
     if not sys.platform.startswith("linux"):
         return None
     try:

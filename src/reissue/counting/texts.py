@@ -1,4 +1,4 @@
-"""Sensitive values as texts: how several columns become one, and how often each text occurs in each group."""
+"""Sensitive values as text: joining several columns, and counting texts by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ MISSING, SEPARATOR = "\0", "\1"
 
 @dataclass(frozen=True, eq=False)
 class TextCounts(Histogram):
-    """How often each sensitive value occurs in each published group, by its text."""
+    """The count of each sensitive value in each published group, with the text of each value."""
 
     names: tuple[str, ...]
-    """Value to its published text, in order; several sensitive columns are joined, and a missing value is a mark."""
+    """The published text of each value, sorted; texts of several columns are joined, missing values are MISSING."""
 
 
 def joined_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Several columns as one text for each row; an empty one if there are none."""
+    """Join several columns into one text per row; empty if there are none."""
     if not columns:
         return pl.repeat("", frame.height, dtype=pl.String, eager=True)
     return frame.select(
@@ -33,7 +33,7 @@ def joined_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def count_texts(group: Ints, texts: pl.Series, weights: Ints, groups: int) -> TextCounts:
-    """Count texts by group; a weight of 0 is no record."""
+    """Count texts by group; rows of weight 0 are not counted."""
     some = np.flatnonzero(weights > 0)
     if len(some) < len(weights):
         group, texts, weights = group[some], texts.gather(some), weights[some]
@@ -43,9 +43,9 @@ def count_texts(group: Ints, texts: pl.Series, weights: Ints, groups: int) -> Te
 
 
 def ranked_texts(texts: pl.Series) -> tuple[pl.Series, Ints]:
-    """The different texts in order, and the place of each one among them; none is missing.
+    """Return the distinct texts in order, and the position of each text among them; none may be missing.
 
-    Only different ones are sorted, which takes a quarter of the time of ranking all.
+    Only the distinct texts are sorted, which takes a quarter of the time of ranking all.
     """
     names = texts.unique().sort()
     return names, texts.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)

@@ -1,1 +1,1 @@
-"""Tables and files: what comes in, and what goes out whole or not at all."""
+"""Data: tables as integer codes, their identifiers, and the files that a command reads and writes."""

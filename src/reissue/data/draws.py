@@ -1,10 +1,10 @@
-"""Numbers drawn for rows: which of several people with equal quasi-identifiers comes first.
+"""Numbers drawn for rows, which decide among people with equal quasi-identifiers.
 
-Where a group is cut between such people, somebody has to go one way and somebody the other. The order of the table may
-follow from sensitive values, and an engine's rows have no order at all, so it is drawn by lot: a number for each row
-that follows from the seed and from who it is, by a keyed hash of the identifier. Where there is none, rows are told
-apart by what is published of them, and each of several that are equal gets a number of its own: so every order of the
-values is as likely as any other. The same numbers come out wherever the rows lie.
+Where a group is cut between such people, some must go one way and some the other. The order of the table may depend on
+sensitive values, and the rows of an engine have no order at all, so the decision is by lot: each row gets a number that
+follows from the seed and from whose record it is, by a keyed hash of the identifier. Without an identifier, rows are
+distinguished by what is published of them, and equal rows get different numbers, so that every order of the values is
+equally likely. The numbers are the same wherever the rows are stored.
 """
 
 from dataclasses import dataclass, field, replace
@@ -20,38 +20,38 @@ from reissue.data.table import Table
 __all__ = ["FixedDraws", "draw_key", "person_draws", "with_draws"]
 
 _STREAM = 2**32 - 1
-"""Tells the key's random numbers from those of regions, which are numbered from 1."""
+"""Separates the key's random numbers from those of regions, which are numbered from 1."""
 
 
 def draw_key(rng: np.random.Generator) -> bytes:
-    """The key that follows from a generator's seed; nothing is taken from the generator."""
+    """Derive a key from a generator's seed, without drawing from the generator."""
     seed: Any = rng.bit_generator.seed_seq
     return np.random.default_rng([*np.atleast_1d(np.array(seed.entropy, object)), _STREAM]).bytes(24)
 
 
 def person_draws(ids: pl.Series, key: bytes) -> Ints:
-    """Identifier to its number."""
+    """Return the number of each identifier."""
     return _signed(mix(row_words(ids.alias("person").to_frame(), key[:16]) ^ _last(key)))
 
 
 @dataclass(frozen=True, eq=False)
 class FixedDraws:
-    """Numbers that are there, one for each row."""
+    """Numbers that are given, one per row."""
 
     numbers: Ints
 
     def of(self, rows: Ints) -> Ints:
-        """Those of some rows."""
+        """The numbers of some rows."""
         return self.numbers[rows]
 
     def some(self, rows: Ints) -> "FixedDraws":
-        """Those of a table that has these rows only."""
+        """The draws of a table that has only these rows."""
         return FixedDraws(self.numbers[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class _LazyDraws:
-    """Numbers that are drawn when they are asked for: most rows of a large table have no equal."""
+    """Numbers that are computed on demand: most rows of a large table have no equal."""
 
     key: bytes = field(repr=False)
     codes: Codes
@@ -60,30 +60,30 @@ class _LazyDraws:
     people: bool
 
     def of(self, rows: Ints) -> Ints:
-        """Those of some rows, among them all that are equal to one of them."""
+        """The numbers of some rows, which include all rows equal to any of them."""
         shown = self._shown(rows)
         if self.people:
             return person_draws(shown.to_series(), self.key)
         return _row_draws(self.codes[:, rows], shown, self.key)
 
     def some(self, rows: Ints) -> "_LazyDraws":
-        """Those of a table that has these rows only."""
+        """The draws of a table that has only these rows."""
         return replace(self, codes=self.codes[:, rows], shown=self._shown(rows))
 
     def _shown(self, rows: Ints) -> pl.DataFrame:
-        """Some rows of what is shown; where that is nothing, a frame has no rows either."""
+        """Some rows of what is shown; a frame without columns has no rows either."""
         return self.shown[rows] if self.shown.width else self.shown
 
 
 def with_draws(table: Table, key: bytes) -> Table:
-    """The same table with numbers for its rows."""
+    """Return the table with a number for each row."""
     known = table.schema.identifier
     names = [*table.schema.sensitive, *table.schema.kept] if known is None else [known]
     return replace(table, draw=_LazyDraws(key, table.codes, table.frame.select(names), known is not None))
 
 
 def _row_draws(codes: Codes, shown: pl.DataFrame, key: bytes) -> Ints:
-    """Row to its number, by codes and by what else is published; of equal rows each gets another one."""
+    """A number for each row from its codes and whatever else is published; equal rows get different numbers."""
     words = row_words(shown, key[:16]) if shown.width else np.zeros(codes.shape[1], np.uint64)
     for column in codes:
         words = mix(words ^ mix(column.astype(np.uint64) ^ _last(key)))

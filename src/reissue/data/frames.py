@@ -21,10 +21,10 @@ from reissue.schema import Schema
 __all__ = ["Back", "from_frame", "is_spark", "read_together"]
 
 Back = Callable[[pl.DataFrame], Any]
-"""Turns a Polars frame into the kind of frame that the user gave."""
+"""Converts a Polars frame into the kind of frame that the user gave."""
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exceptions.PolarsError)
-"""What libraries raise when they cannot convert a column; their messages quote the data, so they are not passed on."""
+"""What libraries raise when they cannot convert a column. Their messages quote the data, so they are not passed on."""
 
 
 _SPARK = (
@@ -34,13 +34,13 @@ _SPARK = (
 
 
 def is_spark(data: Any) -> bool:
-    """Whether it is a DataFrame of Spark; nothing is imported to tell."""
+    """Whether `data` is a Spark DataFrame, found without importing Spark."""
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]:
-    """A dataframe as a Polars frame, and the way back. If all columns of `only` are there, just these."""
+    """Convert a dataframe to Polars; return it with the way back. If it has all columns in `only`, just those."""
     if isinstance(data, DatabaseTable):
         return data.frame, lambda frame: frame
     if is_spark(data):
@@ -63,7 +63,7 @@ def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]
 
 
 def _from_arrow(data: Any) -> tuple[pl.DataFrame, Back]:
-    """Anything that speaks Arrow's own interface, such as a record batch."""
+    """Anything with Arrow's own interface, such as a record batch."""
     if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")) or isinstance(data, pl.Series):
         raise DataError(
             "The data must be a path, or a pandas, Polars or PyArrow dataframe; other dataframes that narwhals knows "
@@ -85,7 +85,7 @@ def _collected(native: "nw.LazyFrame[Any]") -> pl.DataFrame:
 
 
 def _back_to_duckdb(frame: pl.DataFrame) -> Any:
-    """A relation of DuckDB's own default connection."""
+    """A relation of DuckDB's default connection."""
     import duckdb
 
     return duckdb.from_arrow(frame)
@@ -114,7 +114,7 @@ def _convertible(native: "nw.DataFrame[Any]", name: str) -> bool:
 
 
 def _back_to_pandas(native: "nw.DataFrame[Any]", schema: pl.Schema) -> Back:
-    """To pandas; a column that kept its type gets the very pandas type back, such as nullable integers."""
+    """To pandas; a column that kept its type gets its exact pandas type back, such as nullable integers."""
     kinds = dict(native.to_native().dtypes)
 
     def back(frame: pl.DataFrame) -> Any:
@@ -134,7 +134,7 @@ def read_together(
     dialect: Dialect = FOUND,
     only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Read a file; or the files of a folder, one under the other, with a column that names the provider of each row."""
+    """Read a file; or all files of a folder, one below the other, with a column that names the provider of each row."""
     path = Path(path)
     if not path.is_dir():
         frame = read_file(path, text=text, as_text=as_text, dialect=dialect, only=only)

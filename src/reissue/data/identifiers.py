@@ -1,7 +1,7 @@
-"""Identifiers: one text for each person, whatever form a table gives them, and a stop where hardly anybody returns.
+"""Identifiers: one text per person whatever the column's type, and a check that people do return.
 
 The same person must get the same text from every table of a series: patient 1 is `1` as a whole number, as the float
-1.0 that a column with gaps became in another tool, and as text. Texts are otherwise what they are: `001` and `1`, `a`
+1.0 that a column with gaps becomes in some tools, and as text. Otherwise texts count as they are: `001` and `1`, `a`
 and `A` are different people.
 """
 
@@ -25,13 +25,13 @@ __all__ = [
 WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
 _ENOUGH = 20
-"""This many people must have been there before their absence says anything."""
+"""Number of people who must have been there before their absence means anything."""
 _FEW = 0.1
-"""A smaller share than this of the people who could have returned is hardly anybody."""
+"""The share of people who could have returned below which hardly anybody has."""
 
 
 def identifier_texts(ids: pl.Series) -> pl.Series:
-    """Identifiers as text that does not depend on the type of their column; missing ones stay missing."""
+    """Return identifiers as text that does not depend on the type of their column; missing ones stay missing."""
     if ids.dtype.is_integer():
         return ids.cast(pl.String)
     if ids.dtype.is_float():
@@ -45,20 +45,20 @@ def identifier_texts(ids: pl.Series) -> pl.Series:
 
 
 def relaxed_texts(ids: pl.Series) -> pl.Series:
-    """Identifiers without what tools change in them: zeros at the beginning, case, blanks, punctuation, Unicode forms.
+    """Return identifiers without what tools change in them: leading zeros, case, blanks, punctuation, Unicode forms.
 
-    An identifier of nothing else stays as it is, and zeros alone are one zero.
+    An identifier that consists of nothing else stays as it is, and zeros alone become one zero.
     """
     texts = identifier_texts(ids)
     plain = texts.str.normalize("NFKC").str.to_uppercase().str.to_lowercase().str.normalize("NFKC")
     bare = plain.str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
     short = bare.str.strip_chars_start("0")
-    short = short.zip_with(short != "", bare.str.slice(0, 1))  # zeros alone are one zero
+    short = short.zip_with(short != "", bare.str.slice(0, 1))  # zeros alone become one zero
     return short.zip_with(bare != "", texts)
 
 
 def too_long(name: str) -> DataError:
-    """What is said of identifiers that are numbers of so many digits that they may have been rounded."""
+    """The error for identifiers that are floats with so many digits that they may have been rounded."""
     return DataError(
         f"The identifier '{name}' holds floating-point numbers of more than 15 digits: different people may have "
         "become the same. Store it as whole numbers or as text."
@@ -66,16 +66,22 @@ def too_long(name: str) -> DataError:
 
 
 def identifier_kind(ids: pl.Series) -> str:
-    """The form that a table gives identifiers, for people who look for what changed."""
+    """The form of identifiers in a table, to explain what has changed."""
     if ids.dtype.is_numeric():
         return "whole numbers" if ids.dtype.is_integer() else "numbers"
     return "times" if ids.dtype.is_temporal() else "text"
 
 
 def refuse_strangers(before: Ints, now: Ints, form: str = "") -> None:
-    """Stop if hardly anybody of the last release is in the next table: most often identifiers have changed instead.
+    """Refuse a table in which hardly anybody of the last release returns: most often identifiers have changed.
 
-    `before` and `now` are people's numbers; `form` says how the form of identifiers changed, if that is known.
+    Parameters
+    ----------
+    before, now
+        The numbers of the people in the last release and in the table.
+    form
+        How the form of identifiers has changed, if that is known.
+
     """
     most = min(len(before), len(now))
     back = len(np.intersect1d(before, now))

@@ -27,10 +27,10 @@ __all__ = ["Input", "Output", "Outputs", "ledger_inputs", "schema_inputs", "tabl
 
 @dataclass(frozen=True)
 class Input:
-    """A file or folder that a command reads, or must not touch for another reason."""
+    """A file or folder that a command reads, or must not write for another reason."""
 
     what: str
-    """As a message calls it: "the data"."""
+    """Its name in messages, such as "the data"."""
     path: Path
 
 
@@ -39,15 +39,15 @@ class Output:
     """A file that a command will write."""
 
     option: str
-    """What the user names it by: "--out"."""
+    """The option that names it, such as "--out"."""
     path: Path
     table: bool = False
-    """Whether it is a release, with second tables beside it."""
+    """Whether it is a release, with further tables beside it."""
     continues: bool = False
-    """Whether it is read first and then replaced: the memory of a series."""
+    """Whether it is read first and then replaced, as the memory of a series is."""
 
     repeats: bool = False
-    """Whether it may be a folder of parts that is there: who writes it looks whether it is the same release."""
+    """Whether it may be an existing folder of parts; the writer checks whether that is the same release."""
 
     @property
     def places(self) -> tuple[Path, ...]:
@@ -58,13 +58,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Outputs:
-    """A plan that can be carried out: it is refused when it is made, if it cannot."""
+    """The outputs of a command, checked when created: they exist only if they can be written."""
 
     files: tuple[Output, ...]
     inputs: tuple[Input, ...] = ()
     force: bool = False
     folder: Path | None = None
-    """The folder of all files, where it is made with them."""
+    """The folder of all files, if it is created with them."""
 
     def __post_init__(self) -> None:
         self._refuse_inputs()
@@ -105,7 +105,7 @@ class Outputs:
 
 
 def table_inputs(what: str, paths: Iterable[Any]) -> Iterator[Input]:
-    """Tables that are read, with the second tables beside them."""
+    """Return the tables that are read, with their further tables."""
     for path in paths:
         if isinstance(path, Path):
             path, _ = part_of(path)  # noqa: PLW2901
@@ -115,7 +115,7 @@ def table_inputs(what: str, paths: Iterable[Any]) -> Iterator[Input]:
 
 
 def schema_inputs(path: Path | None, schema: "Schema | None" = None) -> Iterator[Input]:
-    """A schema file, and the files that the schema names."""
+    """Return a schema file, and the files that the schema names."""
     if path is not None:
         yield Input("the schema", path)
     if schema is not None:
@@ -128,7 +128,7 @@ def schema_inputs(path: Path | None, schema: "Schema | None" = None) -> Iterator
 
 
 def ledger_inputs(place: str, key: Path | None) -> Iterator[Input]:
-    """A ledger, its key and the key's head, wherever they lie and whether or not they are there yet."""
+    """Return a ledger, its key and the key's head, whether or not they exist yet."""
     folder = None if "://" in place else Path(place)
     if folder is not None:
         yield Input("the ledger", folder)
@@ -152,12 +152,12 @@ def _within(path: Path) -> Iterator[Path]:
 
 
 def _lies_among(place: Path, folder: Path) -> bool:
-    """Whether a new table would be one more of those that are read from a folder."""
+    """Whether a new table would become one of those that are read from a folder."""
     return is_table_file(place) and folder.is_dir() and bool(_marks(place.parent) & _marks(folder))
 
 
 def _marks(path: Path) -> set[object]:
-    """What two names of one file have in common: the place they lead to, in any case of letters, or the file itself."""
+    """What identifies a file under all its names: the path it resolves to, ignoring case, or the file itself."""
     try:
         real = os.path.realpath(path)
     except ValueError:

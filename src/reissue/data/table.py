@@ -1,4 +1,4 @@
-"""Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
+"""Table: any dataframe or file, coded as integers, with the way back to the same kind of dataframe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,13 +39,13 @@ __all__ = [
 
 
 class RowDraws(Protocol):
-    """Numbers that are drawn for a table's rows."""
+    """Numbers that are drawn for the rows of a table."""
 
     def of(self, rows: Ints) -> Ints:
-        """Those of some rows, among them all that are equal to one of them."""
+        """The numbers of some rows, which include all rows equal to any of them."""
 
     def some(self, rows: Ints) -> "RowDraws":
-        """Those of a table that has these rows only."""
+        """The draws of a table that has only these rows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,41 +66,43 @@ class Table:
     codings: tuple[Coding, ...]
     """How each quasi-identifier was coded."""
     codes: Codes
-    """Quasi-identifiers x rows."""
+    """Codes of the quasi-identifiers: quasi-identifiers x rows."""
     sensitive: Codes
-    """The sensitive value of each row; several columns taken together; all 0 where there is none."""
+    """The sensitive code of each row: of all sensitive columns together; 0 if there is none."""
     domain: Domain
     secrets: tuple[Coding, ...]
     """How each sensitive column was coded."""
     joint: Codes
-    """Sensitive columns x sensitive codes: what a joint code means on each of them."""
+    """Sensitive columns x sensitive codes: each column's own code for each joint code."""
     frame: pl.DataFrame
-    """The columns as the user gave them, for publishing what is not generalized. Never for algorithms. Of a table that
-    an engine handed over as codes it lacks the quasi-identifiers, and may hold kept texts as categories."""
+    """The user's columns, for publishing whatever is not generalized; never read by methods.
+
+    If an engine delivered codes, it lacks the quasi-identifiers, and kept texts may be categories.
+    """
     back: Back
     people: Ints | None = None
-    """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
+    """The person number (0, 1, ...) of each row, if the schema says that people have several rows."""
     times: Ints | None = None
-    """Row to how many records it stands for, where an engine counted equal ones; None: one each."""
+    """The number of records of each row, if an engine counted equal ones; None: one each."""
     draw: "RowDraws | None" = None
-    """Numbers drawn for rows (`data.draws`): of equal ones they say which is taken first; None: the table's order."""
+    """Numbers drawn for rows (`data.draws`), which order equal ones; None: the order of the table."""
     dialect: Dialect = PLAIN
-    """How the file was written that it was read from: releases go out the same way."""
+    """How the file was written that the table was read from; releases are written the same way."""
     given: Mapping[str, pl.DataType] | None = None
-    """The user's columns, in order, and their types, where `frame` does not have them all; None: as it has them."""
+    """The user's columns in order with their types, if `frame` lacks some; None: those of `frame`."""
 
     def __repr__(self) -> str:
-        """How large it is; the fields would show what is private."""
+        """The size of the table; its fields would show private data."""
         return f"Table of {plural(self.rows, 'row')}, {plural(len(self.codings), 'quasi-identifier')}: {self.schema!r}"
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.codes.shape[1])
 
     @property
     def records(self) -> int:
-        """How many records the rows stand for."""
+        """The number of records that the rows stand for."""
         return self.rows if self.times is None else int(self.times.sum())
 
     @property
@@ -115,12 +117,12 @@ class Table:
 
     @property
     def kinds(self) -> Mapping[str, pl.DataType]:
-        """The columns as the user gave them, in order, and their types."""
+        """The user's columns in order, with their types."""
         return self.frame.schema if self.given is None else self.given
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
-        """Each sensitive column by itself, and all of them together where there are several."""
+        """The margins of the sensitive columns: one each, and one of all together if there are several."""
         return column_margins(self.schema, self.secrets, self.joint)
 
     @property
@@ -131,13 +133,13 @@ class Table:
 
     @property
     def providers(self) -> pl.Series | None:
-        """Who contributed each record."""
+        """The provider of each record."""
         name = self.schema.provider
         return None if name is None else self.frame[name]
 
     @property
     def contributed(self) -> dict[str, int]:
-        """Provider to the number of their records, the most first; nothing where the schema names no provider."""
+        """The number of records of each provider, largest first; empty if the schema names no provider."""
         if self.providers is None:
             return {}
         counts = self.providers.cast(pl.String).alias("provider").value_counts()
@@ -145,7 +147,7 @@ class Table:
         return {str(name): int(count) for name, count in ordered.drop_nulls().iter_rows()}
 
     def some(self, rows: Ints) -> "Table":
-        """Some of the rows, coded as they are."""
+        """A table of some of the rows, with the same codes."""
         sensitive = self.sensitive[rows]
         totals = np.bincount(sensitive, minlength=self.domain.size)
         domain = replace(self.domain, totals=totals)
@@ -155,7 +157,7 @@ class Table:
         return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people, draw=draw)
 
     def of_sensitive(self, column: str) -> "Table":
-        """The table of one sensitive column: the others are no columns of it."""
+        """The table of one sensitive column; it lacks the others."""
         place = self.schema.sensitive.index(column)
         label, secret = self.joint[place], self.secrets[place]
         sensitive, taxonomy = label[self.sensitive], secret.taxonomy
@@ -164,11 +166,11 @@ class Table:
         return replace(self, schema=schema, sensitive=sensitive, domain=domain, secrets=(secret,), joint=joint)
 
     def with_boxes(self, *, tight: bool) -> "Table":
-        """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
+        """The same table, published as ranges from the smallest to the largest value of a group, or as nodes only."""
         return replace(self, codings=tuple(with_ranges(one, tight=tight) for one in self.codings))
 
     def whole(self) -> Counts:
-        """The statistics of the table as one single group."""
+        """The counts of the whole table as a single group."""
         groups = np.zeros(self.rows, np.int32)
         if self.people is not None:
             return PeopleCounts(groups, self.sensitive, self.people, self.domain, 1)
@@ -193,7 +195,34 @@ class Table:
         codings: Sequence[Coding] = (),
         secrets: Sequence[Coding] = (),
     ) -> "Table":
-        """Code a dataframe (pandas, Polars, Arrow) or a file; codings of an earlier table keep its codes."""
+        """Code a dataframe (pandas, Polars, Arrow) or a file.
+
+        Parameters
+        ----------
+        data
+            A dataframe, or the path of a file or of a folder with a file per provider.
+        schema
+            The roles and hierarchies of the columns.
+        dialect
+            How the file is written; what is not given is detected.
+        codings, secrets
+            Codings of the quasi-identifiers and of the sensitive columns from an earlier table, whose codes are kept.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, a value is not in its taxonomy, or an identifier is repeated or missing.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> import reissue as ri
+        >>> schema = ri.Schema.of_columns(quasi=["age"], sensitive=["disease"])
+        >>> frame = pl.DataFrame({"age": [31, 45], "disease": ["flu", "cold"]})
+        >>> ri.Table.read(frame, schema).rows
+        2
+
+        """
         if not schema.quasi:
             raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
         frame, back = to_polars(data, schema, dialect=dialect, only=schema.used)
@@ -218,7 +247,7 @@ class Table:
 def to_polars(
     data: Any, schema: Schema | None = None, *, dialect: Dialect = FOUND, only: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Back]:
-    """Any dataframe or path as a Polars frame, and the way back to the user's kind; `only` is all that is needed."""
+    """Convert a dataframe or read a path; return a Polars frame and the way back. Only columns in `only` are needed."""
     if isinstance(data, str | Path):
         text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
         if is_database_url(data):
@@ -231,12 +260,12 @@ def to_polars(
 
 
 def with_ranges(coding: Coding, *, tight: bool) -> Coding:
-    """The same, with any range published where values are ordered, or nodes only."""
+    """The same coding, publishing any range of ordered values, or nodes only."""
     return replace(coding, taxonomy=replace(coding.taxonomy, runs=tight and coding.taxonomy.ordered))
 
 
 def code_column(column: pl.Series, schema: Schema) -> Coding:
-    """The coding of one column by its hierarchy; a sensitive column goes out as it is, to the second."""
+    """Code one column by its hierarchy; a sensitive column is published as it is, to the second."""
     hierarchy = schema.hierarchy(column.name)
     secret = schema.columns.get(column.name) == Role.SENSITIVE
     hierarchy = unrounded(hierarchy, column) if secret else hierarchy
@@ -261,16 +290,16 @@ def _encode(column: pl.Series, coding: Coding) -> Codes:
 
 
 def column_margins(schema: Schema, secrets: Sequence[Coding], joint: Codes) -> tuple[Margin, ...]:
-    """Each sensitive column by itself, and all of them together where there are several.
+    """Return the margins of the sensitive columns: one each, and one of all together if there are several.
 
     Parameters
     ----------
     schema
         Names the columns, and says which of their values need no protection.
     secrets
-        How each sensitive column was coded.
+        The coding of each sensitive column.
     joint
-        Sensitive columns x codes of all of them together.
+        Sensitive columns x joint codes: each column's own code.
 
     """
     protection = Protection.of(schema.policy, schema.sensitive)
@@ -285,7 +314,7 @@ def column_margins(schema: Schema, secrets: Sequence[Coding], joint: Codes) -> t
 
 
 def unlisted_values(data: Any, schema: Schema, *, dialect: Dialect = FOUND) -> dict[str, list[str]]:
-    """The values that the taxonomies lack, by column: for the holder's own eyes, on request only."""
+    """Return the values that the taxonomies lack, by column; for the holder's own eyes, on request only."""
     frame, _ = to_polars(data, schema, dialect=dialect)
     lacking = {}
     for name in (*schema.quasi, *schema.sensitive):
@@ -306,13 +335,13 @@ def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
 
 
 def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Not-a-number as missing, so that the two are one value wherever values are counted."""
+    """Not-a-number as missing, so that both are counted as one value."""
     names = [name for name in (*schema.quasi, *schema.sensitive) if frame.schema[name].is_float()]
     return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
 def people_of(frame: pl.DataFrame, schema: Schema) -> Ints | None:
-    """Row to its person, where people may have several rows; else every row must be somebody else's."""
+    """The person of each row, if people may have several; else check that no person has two."""
     if schema.identifier is None:
         return None
     ids = identifier_texts(frame[schema.identifier])
@@ -332,7 +361,7 @@ def people_of(frame: pl.DataFrame, schema: Schema) -> Ints | None:
 
 
 def joint_codes(columns: Sequence[Codes], secrets: Sequence[Coding], rows: int) -> tuple[Codes, Domain, Codes]:
-    """The joint code of the sensitive columns, their domain, and what a joint code means on each of them."""
+    """The joint code of each row, the domain of joint codes, and each column's own code for each joint code."""
     if not secrets:
         return np.zeros(rows, np.int32), Domain(np.array([rows], np.int64)), np.empty((0, 1), np.int32)
     if len(columns) == 1:

@@ -57,24 +57,24 @@ class Hierarchy:
     """
 
     kind: str = "auto"
-    """One of KINDS; may be left out where `ranges`, `prefix`, `file` or `tree` says it."""
+    """One of KINDS; may be omitted where `ranges`, `prefix`, `file` or `tree` implies it."""
     ranges: tuple[float, ...] = ()
     """Widths of the ranges, each a multiple of the one before."""
     prefix: tuple[int, ...] = ()
-    """How many characters are kept, fewer and fewer."""
+    """Numbers of characters to keep, in decreasing order."""
     dates: tuple[str, ...] = DATE_STEPS
     file: Path | None = None
     tree: Mapping[str, Any] = field(default_factory=dict)
     delimiter: str | None = None
     header: bool = False
     unlisted: str = "error"
-    """What a value that the file or tree lacks means: "error", or "root" to hang it directly under the root."""
+    """What to do with a value that the file or tree lacks: "error", or "root" to place it directly under the root."""
     ordered: bool | None = None
-    """Whether ranges other than the file's own may be published; by default yes if all leaves are numbers."""
+    """Whether ranges other than the file's own may be published; by default if all leaves are numbers."""
     bottom: float | None = None
-    """With `ranges`: this number and all below it are one value, published as `<=18`."""
+    """With `ranges`: this number and all below it become one value, published as `<=18`."""
     top: float | None = None
-    """With `ranges`: this number and all above it are one value, published as `>=90`."""
+    """With `ranges`: this number and all above it become one value, published as `>=90`."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -90,7 +90,7 @@ class Hierarchy:
         self._check_options()
 
     def __repr__(self) -> str:
-        """How values are generalized, in a few words; a tree's own are not shown."""
+        """A short description, without the values of a tree."""
         steps: tuple[object, ...] = {"ranges": self.ranges, "prefix": self.prefix, "dates": self.dates}.get(
             self.kind, ()
         )
@@ -98,7 +98,7 @@ class Hierarchy:
         return f"Hierarchy by {self.kind} {said}".rstrip() + "."
 
     def labels(self) -> dict[str, frozenset[str]]:
-        """Every label that the file or tree lists, to the leaves that it stands for; nothing for other kinds."""
+        """Return every label in the file or tree with the leaves that it stands for; empty for other kinds."""
         if self.kind not in {"file", "tree"}:
             return {}
         below: dict[str, set[str]] = {}
@@ -143,18 +143,18 @@ class Hierarchy:
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """A taxonomy with the typed values of its leaves: turns a column into leaf codes."""
+    """A taxonomy with the typed values of its leaves: it turns a column into leaf codes."""
 
     hierarchy: Hierarchy
     taxonomy: Taxonomy
     leaves: pl.Series
-    """The leaves' values in code order, without the missing one."""
+    """The values of the leaves in code order, without the missing one."""
 
     @classmethod
     def build(cls, hierarchy: Hierarchy, column: pl.Series, *, published: bool = True) -> "Coding":
-        """The coding for a prepared column (see `prepare`): its own values, and all that the hierarchy lists.
+        """Build the coding of a prepared column (see `prepare`) from its values and those that the hierarchy lists.
 
-        `published` says that texts of the taxonomy go out, so each must have one meaning only.
+        With `published` the texts of the taxonomy are published, so each must have a single meaning.
         """
         values = _distinct(column)
         missing = len(values) == 0 or column.null_count() > 0
@@ -165,15 +165,15 @@ class Coding:
         return cls(hierarchy, taxonomy, leaves)
 
     def decode(self, codes: Codes) -> pl.Series:
-        """The typed values of leaf codes; the missing leaf is null."""
+        """Return the typed values of leaf codes; the missing leaf is null."""
         known = self.leaves.extend_constant(None, 1) if self.taxonomy.missing else self.leaves
         return known.gather(codes)
 
     def encode(self, column: pl.Series) -> tuple[Codes, Codes]:
-        """Leaf codes of a prepared column (-1 where the taxonomy lacks the value), and the row numbers of those."""
+        """Return the leaf codes of a prepared column (-1 for unknown values), and the rows of unknown values."""
         leaves = self.leaves
         if column.dtype == pl.String and (leaves.dtype.is_temporal() or leaves.dtype == pl.Boolean):
-            # What was written to a text file comes back as text.
+            # Values that were written to a text file come back as text.
             codes = _lookup(_time_text(column), _time_text(leaves.cast(pl.String)))
         else:
             codes = _lookup(_match(column, leaves), leaves)
@@ -201,21 +201,21 @@ def _build(hierarchy: Hierarchy, values: pl.Series, missing: bool) -> tuple[Taxo
 
 
 def listed_paths(hierarchy: Hierarchy) -> Paths:
-    """The paths that the file or tree of a hierarchy lists."""
+    """Return the paths that the file or tree of a hierarchy lists."""
     if hierarchy.file is not None:
         return read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
     return list(tree_paths(hierarchy.tree))
 
 
 def changed_labels(before: Hierarchy, now: Hierarchy) -> list[str]:
-    """The labels of both that stand for other values now, of the values that both list."""
+    """Return the labels in both hierarchies that stand for different values, among the values that both list."""
     old, new = before.labels(), now.labels()
     both = frozenset().union(*old.values()) & frozenset().union(*new.values())
     return [label for label, leaves in new.items() if label in old and leaves & both != old[label] & both]
 
 
 def _typed(leaves: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """The listed leaves as numbers if the column holds numbers and every leaf is one."""
+    """The listed leaves as numbers if the column is numeric and every leaf is a number."""
     if not dtype.is_numeric():
         return leaves
     typed = leaves.cast(dtype, strict=False)
@@ -224,7 +224,7 @@ def _typed(leaves: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None:
-    """Refuse values that a reader of the release would take for something else."""
+    """Refuse values that a recipient of the release would take for something else."""
     stars = ROOT if hierarchy.kind == "prefix" else None
     bad = [
         name
@@ -239,9 +239,9 @@ def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None
 
 
 def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
-    """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges.
+    """Convert a column to the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges.
 
-    What lies beyond `bottom` and `top` becomes these numbers.
+    Values beyond `bottom` and `top` become these numbers.
     """
     typed = _typed_column(column, hierarchy)
     ends = [end for end in (hierarchy.bottom, hierarchy.top) if end is not None]
@@ -257,7 +257,7 @@ def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
 
 
 def _typed_column(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
-    """The same as it is."""
+    """The column in the type its hierarchy works on, without bottom and top."""
     if not (column.dtype.is_numeric() or isinstance(column.dtype, _FIT)):
         raise TaxonomyError(
             f"Column '{column.name}' has a type ({column.dtype.base_type()}) that cannot be generalized. Make it text, "
@@ -279,16 +279,16 @@ def _typed_column(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
 
 
 def unrounded(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
-    """The hierarchy for a column that goes out as it is: to the second, and without bottom and top."""
+    """Return the hierarchy for a column that is published as it is: to the second, and without bottom and top."""
     if hierarchy.kind == "auto" and column.dtype == pl.Datetime:
         return Hierarchy("flat")
     return replace(hierarchy, bottom=None, top=None)
 
 
 def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
-    """Numbers as Int64 or smaller, or floats, without loss; text where the kind wants text."""
+    """Numbers as Int64 or smaller, or as floats, without loss; text where the kind needs text."""
     if column.dtype.is_float():
-        # Whole numbers with gaps are floats in many tools; 31.0 is the age 31.
+        # Many tools store whole numbers with gaps as floats; 31.0 is the age 31.
         whole = column.cast(pl.Int64, strict=False)
         column = whole if (whole.cast(column.dtype) == column).all() and _exact(column) else column
     if column.dtype.is_decimal() and kind in {"auto", "ranges"}:
@@ -302,13 +302,13 @@ def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
 
 
 def _exact(column: pl.Series) -> bool:
-    """Whether neighbouring whole numbers are still different floats."""
+    """Whether floats of this size still distinguish neighbouring whole numbers."""
     largest: Any = column.abs().max() or 0
     return bool(largest < EXACT)
 
 
 def _undecimal(column: pl.Series) -> pl.Series:
-    """Decimals as whole numbers or floats, if these tell them all apart."""
+    """Decimals as whole numbers or floats, if these distinguish all of them."""
     scale = getattr(column.dtype, "scale", 0)
     if scale == 0:
         return column.cast(pl.Int128)
@@ -343,7 +343,7 @@ def _strictly(raw: pl.Series, parsed: pl.Series, expected: str) -> pl.Series:
 
 
 def _settle(kind: str, values: pl.Series) -> str:
-    """What "auto" means for this column, and whether the kind fits it."""
+    """The kind that "auto" stands for, checked against the type of the values."""
     numeric, temporal = values.dtype.is_numeric(), values.dtype == pl.Date
     if kind == "auto":
         kind = "ranges" if numeric and len(values) else "dates" if temporal else "flat"
@@ -366,17 +366,17 @@ def _countable(column: pl.Series) -> bool:
 
 
 def _whole(column: pl.Series) -> pl.Series:
-    """Integers, days or booleans as plain integers."""
+    """Integers, dates or booleans as plain integers."""
     return column.cast(pl.Int8) if column.dtype == pl.Boolean else column.to_physical()
 
 
 def _narrow(low: Any, high: Any, rows: int) -> bool:
-    """Whether a table of all integers from low to high is worth its memory."""
+    """Whether a lookup table of all integers from low to high is worth its memory."""
     return low is not None and int(high) - int(low) < max(4 * rows, 2**16)
 
 
 def _distinct(column: pl.Series) -> pl.Series:
-    """The values that occur, sorted."""
+    """The distinct values, sorted."""
     if column.dtype.is_integer():
         low, high = column.min(), column.max()
         if _narrow(low, high, len(column)):
@@ -386,14 +386,14 @@ def _distinct(column: pl.Series) -> pl.Series:
 
 
 def _offsets(column: pl.Series, low: int) -> NDArray[np.signedinteger]:
-    """How far above `low` each integer is."""
+    """The difference of each integer from `low`."""
     wide = np.int64 if column.dtype in {pl.Int64, pl.UInt32} else np.int32
     above: NDArray[np.signedinteger] = np.subtract(column.to_numpy(), low, dtype=wide)
     return above
 
 
 def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
-    """The column in the leaves' type; null where that would change the value."""
+    """The column in the type of the leaves; null where that would change the value."""
     if column.dtype == leaves.dtype:
         return column
     try:
@@ -407,12 +407,12 @@ def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
 
 
 def _time_text(column: pl.Series) -> pl.Series:
-    """Dates and times as text in one of the ways to write them."""
+    """Dates and times as text in a single notation."""
     return column.str.replace("T", " ", literal=True).str.replace(r"\.0+$", "")
 
 
 def _lookup(column: pl.Series, leaves: pl.Series) -> Codes:
-    """The place of each value among the leaves; -1 where it is missing or none of them."""
+    """The position of each value among the leaves; -1 for missing values and for values that are not leaves."""
     if len(leaves) == 0 or len(column) == 0:
         return np.full(len(column), -1, np.int32)
     if column.dtype == pl.String:
@@ -430,12 +430,12 @@ def _signed(codes: pl.Series) -> Codes:
 
 
 def _by_table(column: pl.Series, leaves: pl.Series) -> Codes:
-    """Codes from a table of all integers between the smallest and the largest leaf."""
+    """Codes from a lookup table of all integers between the smallest and the largest leaf."""
     low, high = int(leaves.min()), int(leaves.max())  # type: ignore[arg-type]
     table = np.full(high - low + 2, -1, np.int32)
     table[leaves.to_numpy().astype(np.int64) - low] = np.arange(len(leaves), dtype=np.int32)
     if column.null_count() or column.min() < low or column.max() > high:  # type: ignore[operator]
         inside = column.is_between(low, high).fill_null(value=False)
-        # The table's last place stands for all that is no leaf.
+        # The last place of the table stands for everything that is not a leaf.
         column = pl.select(pl.when(inside).then(column.cast(pl.Int64)).otherwise(high + 1)).to_series()
     return np.take(table, _offsets(column, low))

@@ -35,7 +35,7 @@ __all__ = ["Intervals", "coding_of", "parse_column", "span_of", "words_beside_ra
 
 _EMPTY = (1, 0, True)
 _ELSEWHERE = "\ue000"
-"""A leaf (or, in codes, characters) that stands for all that a general text means beside what occurs."""
+"""A leaf (or, in codes, characters) for everything that a general text covers beyond the values that occur."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Intervals:
     lo: Codes
     hi: Codes
     exact: Bools
-    """False where the text meant a set of values that is no interval, and its hull is given instead."""
+    """False where the text meant a set of values that is not an interval; the interval is then its hull."""
 
 
 class _Reader:
-    """Looks texts up in one taxonomy."""
+    """Looks up published texts in a taxonomy."""
 
     def __init__(self, coding: Coding) -> None:
         self.taxonomy = coding.taxonomy
@@ -70,12 +70,12 @@ class _Reader:
 
     @cached_property
     def commas(self) -> int:
-        """The most commas in one member of a set: those of names, or one in a range."""
+        """Maximum number of commas in a member of a set: in a name, or the one in a range."""
         return max(1, *(name.count(",") for name in self.nodes))
 
     @cached_property
     def line(self) -> list[Number]:
-        """The leaves' numbers or days, exactly; empty where they are neither."""
+        """The exact numbers or days of the leaves; empty for other leaves."""
         names = self.heads
         if any(self.taxonomy.open_ends):
             names = [name.removeprefix("<=").removeprefix(">=") for name in names]
@@ -90,7 +90,7 @@ class _Reader:
         return self._as_it_is(text) or self._as_it_is(text.strip()) or self._as_notation(text.strip())
 
     def speaks(self, text: str | None) -> bool:
-        """Whether a text says by itself which values it means: a code, a range, a missing value."""
+        """Whether a text states by itself which values it means: a code, a range, a missing value."""
         if text is None or self.prefixed:
             return True
         return bool(self.line) and span_of(text.strip(), dates=self.dates) is not None
@@ -111,7 +111,7 @@ class _Reader:
         return self._as_it_is(whole[1]) if whole else None
 
     def _run(self, text: str) -> tuple[int, int, bool] | None:
-        """`[a, b]` between two leaves by name."""
+        """Read `[a, b]` between two leaves by name."""
         low, comma, high = text[1:-1].partition(", ")
         ends = self.nodes.get(low), self.nodes.get(high)
         if not (comma and text[0] == "[" and text[-1] == "]" and ends[0] and ends[1]):
@@ -124,7 +124,7 @@ class _Reader:
             return None
         lo = bisect_left(self.line, span.low)
         hi = (bisect_left if span.open else bisect_right)(self.line, span.high) - 1
-        # Numbers beyond the ends are the first and the last leaf.
+        # Numbers beyond open ends belong to the first or the last leaf.
         below, beyond = self.taxonomy.open_ends
         lo, hi = min(lo, len(self.line) - 1) if beyond else lo, max(hi, 0) if below else hi
         return (lo, hi, True) if lo <= hi else None
@@ -134,7 +134,7 @@ class _Reader:
         return (lo, hi, True) if lo <= hi else None
 
     def _set(self, parts: Sequence[str]) -> tuple[int, int, bool] | None:
-        """The hull of a set; a name that contains commas is found because longer names are tried first."""
+        """The hull of a set; longer names are tried first, so that names with commas are found."""
         found = []
         while parts:
             sizes = range(min(len(parts), self.commas + 1), 0, -1)
@@ -151,11 +151,26 @@ class _Reader:
 
 
 def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False, strange: bool = False) -> Intervals:
-    """A published column as intervals; a text that the taxonomy does not know is an error that counts rows.
+    """Return a published column as intervals of leaf codes.
 
-    With `partial` the taxonomy has some people's values only: a range or a prefix with none of them is no error but an
-    empty interval, whose `hi` is below its `lo`. A name stays one, for nobody knows whom it includes; unless `strange`
-    says that whatever the taxonomy does not know is nobody's.
+    Parameters
+    ----------
+    column
+        The published texts.
+    coding
+        The taxonomy in which they are looked up.
+    partial
+        Whether the taxonomy has the values of some people only. A range or prefix that covers none of them is then an
+        empty interval, whose `hi` is below its `lo`, instead of an error; an unknown name stays an error, since nobody
+        knows whom it includes.
+    strange
+        Whether anything unknown to the taxonomy is an empty interval.
+
+    Raises
+    ------
+    TaxonomyError
+        If the taxonomy does not know some texts; the message counts rows.
+
     """
     if column.dtype == pl.Datetime and coding.leaves.dtype == pl.Date:
         column = column.dt.date()
@@ -174,7 +189,7 @@ def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False, st
 
 
 def _texts(column: pl.Series) -> tuple[list[str | None], Codes]:
-    """The distinct texts of a column, and which of them each row has."""
+    """The distinct texts of a column, and the one of each row."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if not isinstance(column.dtype, pl.Categorical | pl.Enum):
@@ -188,16 +203,16 @@ def _texts(column: pl.Series) -> tuple[list[str | None], Codes]:
 
 
 def _signed(codes: pl.Series) -> Codes:
-    """Category numbers; -1, which is the last place of any table, for a missing one."""
+    """Category numbers; -1, the last place of any table, for a missing one."""
     return codes.cast(pl.Int32).fill_null(-1).to_numpy()
 
 
 def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
-    """A coding for published columns alone: leaves are the end points and names that occur in them.
+    """Build a coding from published columns alone; its leaves are the end points and names that occur in them.
 
-    Two published texts nest, overlap or are equal in it just as they do by what they say. The root is more than all
-    other texts together. Ranges beside texts with digits that cannot be read are a CannotRunError: as names, none of
-    them would hold another.
+    Two published texts nest, overlap or are equal in it exactly as they do in words. The root is more than all other
+    texts together. Ranges beside texts with digits that cannot be read raise CannotRunError: as names, none of them
+    would contain another.
     """
     columns = list(columns)
     hierarchy = replace(hierarchy, bottom=None, top=None)
@@ -218,7 +233,7 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
         if hierarchy.kind == "auto" and any(map(is_range, parts)):
             raise _unreadable(columns[0].name)
         values = parts + [_ELSEWHERE] * open_ended
-        hierarchy = hierarchy if parts else Hierarchy("flat")  # nothing but roots: no number or date to place
+        hierarchy = hierarchy if parts else Hierarchy("flat")  # only roots: there is no number or date
     return _coding(pl.Series("values", values, dtype=pl.String), hierarchy, missing=None in texts)
 
 
@@ -233,13 +248,13 @@ def _is_root(text: str) -> bool:
 
 
 def _members(name: str) -> list[str]:
-    """The texts of a set, or the one text."""
+    """The members of a set, or the text itself."""
     bare = name.strip()
     return [part.strip() for part in bare[1:-1].split(",")] if bare[:1] == "{" and bare[-1:] == "}" else [name]
 
 
 def _beyond_the_list(names: Sequence[str], hierarchy: Hierarchy) -> list[str]:
-    """What a file or tree lacks and the schema hangs under the root."""
+    """Values that a file or tree lacks, which the schema places under the root."""
     if hierarchy.unlisted == "error":
         return []
     reader = _Reader(_coding(pl.Series("values", [], dtype=pl.String), hierarchy, missing=False))
@@ -247,7 +262,7 @@ def _beyond_the_list(names: Sequence[str], hierarchy: Hierarchy) -> list[str]:
 
 
 def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hierarchy]:
-    """Codes as they are, and one that stands for the others under each prefix."""
+    """The codes themselves, and one for all other codes under each prefix."""
     heads = {name: name.rstrip(ROOT) for name in names}
     lengths = {len(head) for name, head in heads.items() if head != name}
     keep = tuple(sorted({*hierarchy.prefix, *lengths} - {0}, reverse=True))
@@ -256,7 +271,7 @@ def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hiera
 
 
 def words_beside_ranges(names: Sequence[str]) -> dict[str, None]:
-    """Texts without a digit, such as `unknown`; none where there is no range beside them that could hold another."""
+    """Return texts without a digit, such as `unknown`; none unless there is a range that might contain them."""
     words = dict.fromkeys(name for name in names if not re.search(r"\d", name))
     others = [name for name in names if name not in words] if words else []
     dated = any(map(is_dated, others))
@@ -275,7 +290,7 @@ def _unreadable(column: str) -> CannotRunError:
 
 
 def _with_words(coding: Coding, words: Collection[str]) -> Coding:
-    """Words are leaves of their own behind the numbers or days, as the missing value is."""
+    """Add words as leaves of their own after the numbers or days, as the missing value is."""
     if not words:
         return coding
     names = [*(name or "" for name in coding.taxonomy.names[: len(coding.leaves)]), *words]

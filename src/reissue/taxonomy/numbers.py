@@ -20,7 +20,7 @@ from reissue.taxonomy.tree import Grouping, Taxonomy, assemble
 __all__ = ["EXACT", "automatic_widths", "check_widths", "dates", "prefixes", "ranges", "texts"]
 
 EXACT = 2**53
-"""From here on neighbouring whole numbers are the same floating point number."""
+"""From here on, floats no longer distinguish neighbouring whole numbers."""
 
 
 def texts(values: pl.Series) -> list[str]:
@@ -37,7 +37,7 @@ def check_widths(widths: Sequence[float]) -> None:
 
 
 def automatic_widths(values: pl.Series) -> tuple[float, ...]:
-    """A round width near a twentieth of the span, then doubled until one range would hold everything."""
+    """Widths that start at a round number near a twentieth of the span, and double up to the span."""
     span = float(values[-1] - values[0])
     furthest = max(abs(float(values[0])), abs(float(values[-1])))
     rough = span / 20
@@ -56,9 +56,9 @@ def automatic_widths(values: pl.Series) -> tuple[float, ...]:
 def ranges(
     values: pl.Series, widths: Sequence[float], *, missing: bool, bottom: float | None = None, top: float | None = None
 ) -> Taxonomy:
-    """Numbers in numeric order, above them ranges of the given widths.
+    """A taxonomy of numbers in numeric order, with ranges of the given widths above them.
 
-    The first number stands for all below it if it is `bottom`, the last for all above it if it is `top`.
+    The first number stands for everything below it if it is `bottom`, the last for everything above it if it is `top`.
     """
     names = texts(values)
     ends = bottom is not None and values[0] == bottom, top is not None and values[-1] == top
@@ -66,7 +66,7 @@ def ranges(
     codes = codes[: len(names)] if len(names) > 1 else codes[-1:] if ends[1] else codes[:1]
     if values.dtype.is_integer():
         whole = values.cast(pl.Int64).to_numpy()
-        # Far from zero the distances from the first number are exact where the numbers themselves are not.
+        # Far from zero, distances from the first number are exact where the numbers themselves are not.
         far = max(abs(int(whole[0])), abs(int(whole[-1]))) >= EXACT and int(whole[-1]) - int(whole[0]) < 2**63
         positions = (whole - whole[0] if far else whole).astype(np.float64)
         if all(float(width).is_integer() for width in widths):
@@ -74,7 +74,7 @@ def ranges(
             return assemble(codes, groupings, positions, ordered=True, missing=missing, open_ends=ends)
         numbers = whole.astype(np.float64)
     else:
-        # A 32-bit float is taken for the number that it prints as, since that is what gets published.
+        # A 32-bit float counts as the number that it prints as, since that is what gets published.
         numbers = positions = np.array([float(name) for name in names])
     if widths and float(np.abs(numbers).max()) / widths[0] >= EXACT / 32:
         raise TaxonomyError(f"The ranges of column '{values.name}' are too narrow for numbers as large as it holds.")
@@ -83,12 +83,12 @@ def ranges(
 
 
 def _open(groupings: Sequence[Grouping], ends: tuple[bool, bool]) -> list[Grouping]:
-    """Ranges that hold a number which stands for all beyond it, named by their other end."""
+    """The ranges with bottom and top coding: those that contain such a number are named by their other end."""
     found: list[Grouping] = []
     for node, given in groupings:
         names = list(given)
         if all(ends) and len(names) == 1:
-            continue  # it holds everything, as the root does
+            continue  # it contains everything, as the root does
         low, high = names[-1].strip("[])").split(", ")[0], names[0].strip("[])").split(", ")[-1]
         if ends[0]:
             names[0] = f"<{high}" if names[0].endswith(")") else f"<={high}"
@@ -115,7 +115,7 @@ def _decimals(widths: Sequence[float]) -> list[Decimal]:
 
 
 def _real_ranges(numbers: Floats, width: Decimal) -> Grouping:
-    """Half-open ranges; the bin of a number is settled by comparing it with the bins' printed ends."""
+    """Half-open ranges. The bin of a number is found by comparing it with the printed ends of the bins."""
     rough = np.floor(numbers / float(width)).astype(np.int64)
     bins = np.unique(np.concatenate([rough - 1, rough, rough + 1, rough + 2]))
     edges = [_printed(width * int(number)) for number in bins]
@@ -131,7 +131,7 @@ def _printed(number: Decimal) -> str:
 
 
 def prefixes(values: pl.Series, keep: Sequence[int], *, missing: bool) -> Taxonomy:
-    """Codes that share their first characters; what is left out is printed as asterisks."""
+    """A taxonomy of codes by their first characters; the others are printed as asterisks."""
     names = texts(values)
     lengths = [len(name) for name in names]
     groupings = [_heads(names, lengths, count) for count in keep]
@@ -146,7 +146,7 @@ def _heads(names: Sequence[str], lengths: Sequence[int], count: int) -> tuple[Co
 
 
 def dates(values: pl.Series, steps: Sequence[str], *, missing: bool) -> Taxonomy:
-    """Days in order, above them months, quarters, years, decades and centuries."""
+    """A taxonomy of days, with months, quarters, years, decades and centuries above them."""
     year = values.dt.year().cast(pl.String).str.zfill(4)
     names = {
         "month": values.dt.strftime("%Y-%m").to_list(),

@@ -40,7 +40,10 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
 def read_hierarchy(path: Path, delimiter: str | None = None, *, header: bool = False) -> Paths:
-    """The rows of an ARX hierarchy file: leaf, level 1, ..., root. An undeclared header is seen by its last cell."""
+    """Read the rows of an ARX hierarchy file: leaf, level 1, ..., root.
+
+    Without `header`, a header is recognized by its last cell, which is not the root.
+    """
     try:
         text = read_whole(path).decode("utf-8-sig")
     except FileNotFoundError:
@@ -69,7 +72,7 @@ def read_hierarchy(path: Path, delimiter: str | None = None, *, header: bool = F
 
 
 def _split(text: str, path: Path, delimiter: str | None) -> Paths:
-    """The cells of each line that is not blank, by the delimiter that is given or fits best."""
+    """The cells of each non-blank line, split by the given or best delimiter."""
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise TaxonomyError("`delimiter` must be one single character.")
     tried = [_rows(text, mark) for mark in (_DELIMITERS if delimiter is None else delimiter)]
@@ -88,7 +91,7 @@ def _rows(text: str, delimiter: str) -> Paths | None:
 
 
 def _regularity(rows: Paths) -> tuple[bool, int]:
-    """How much a way of splitting looks like a table: all rows alike, many cells."""
+    """How regular a split is: whether all rows have the same number of cells, and how many."""
     widths = {len(row) for row in rows}
     widest = max(widths, default=0)
     return len(widths) == 1 and widest > 1, widest
@@ -100,7 +103,7 @@ def _has_header(rows: Paths) -> bool:
 
 
 def tree_paths(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of a nested table, below the root. An empty list or table makes its name a leaf."""
+    """Yield the paths of a nested table, below the root. The name of an empty list or table is a leaf."""
     if isinstance(tree, Mapping):
         for name, below in tree.items():
             empty = isinstance(below, Mapping | list | tuple) and not below
@@ -113,7 +116,7 @@ def tree_paths(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ..
 
 
 def _leaf(value: Any) -> str:
-    """A leaf as a column of its type would print it."""
+    """A leaf as a column of its type prints it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float | dt.date | dt.time):
@@ -122,7 +125,7 @@ def _leaf(value: Any) -> str:
 
 
 def with_unlisted(paths: Paths, texts: Sequence[str]) -> Paths:
-    """The paths, and one directly under the root for each text that is no leaf of theirs."""
+    """Add a path directly under the root for each text that is not a leaf."""
     paths = _even(paths)
     known = {path[0] for path in paths}
     tops = {path[-1] for path in paths}
@@ -132,7 +135,7 @@ def with_unlisted(paths: Paths, texts: Sequence[str]) -> Paths:
 
 
 def from_paths(paths: Paths, column: str, *, ordered: bool | None, missing: bool) -> tuple[Taxonomy, list[str]]:
-    """The taxonomy, and its leaves in code order."""
+    """Build a taxonomy from paths; return it with its leaves in code order."""
     paths = _even(paths)
     _check_leaves([path[0] for path in paths], column)
     order, positions = _order(paths, column, ordered)
@@ -162,13 +165,13 @@ def _check_leaves(leaves: Sequence[str], column: str) -> None:
 
 
 def _even(paths: Paths) -> Paths:
-    """All paths made as long as the longest, by repeating the leaf."""
+    """The paths, all as long as the longest, by repeating the leaf."""
     longest = max((len(path) for path in paths), default=1)
     return [(path[0],) * (longest - len(path)) + path for path in paths]
 
 
 def _order(paths: Paths, column: str, ordered: bool | None) -> tuple[list[int], Floats | None]:
-    """The leaves' order, and where they lie on a line if ranges of them may be published."""
+    """The order of the leaves, and their positions on a line if ranges of them may be published."""
     leaves = [path[0] for path in paths]
     if all(_NUMBER.fullmatch(leaf) for leaf in leaves):
         numbers = [float(leaf) for leaf in leaves]
@@ -192,14 +195,14 @@ def _order(paths: Paths, column: str, ordered: bool | None) -> tuple[list[int], 
 
 
 def _depth_first(paths: Paths) -> list[int]:
-    """An order that keeps each node's leaves together; siblings stay in the order of their first appearance."""
+    """An order that keeps the leaves of each node together; siblings stay in the order of their first appearance."""
     seen: dict[tuple[str, ...], int] = {}
     keys = [tuple(seen.setdefault(path[level:], len(seen)) for level in range(len(path))[::-1]) for path in paths]
     return sorted(range(len(paths)), key=keys.__getitem__)
 
 
 def _contiguous(paths: Paths) -> bool:
-    """Whether every level's names stand together and the levels nest."""
+    """Whether the names of every level stand together and the levels nest."""
     for level in range(1, len(paths[0]) if paths else 0):
         _, distinct = runs([path[level] for path in paths])
         _, chains = runs([path[level:] for path in paths])
@@ -209,7 +212,7 @@ def _contiguous(paths: Paths) -> bool:
 
 
 def runs(keys: Sequence[Any]) -> tuple[Codes, list[Any]]:
-    """Node numbers for keys that stand together, and the distinct keys."""
+    """Number consecutive equal keys; return the number of each key, and the distinct keys."""
     node = np.empty(len(keys), np.int32)
     distinct: list[Any] = []
     for leaf, key in enumerate(keys):
@@ -220,7 +223,10 @@ def runs(keys: Sequence[Any]) -> tuple[Codes, list[Any]]:
 
 
 def tree_of(groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The tree in which each value is in its groups, named from the widest to the nearest; in none: under the root."""
+    """Build the tree in which each value lies in its groups, named from the widest to the narrowest.
+
+    A value in no group lies directly under the root.
+    """
     tree: dict[str, Any] = {}
     for value, names in groups.items():
         below = tree
@@ -241,39 +247,39 @@ def _below(tree: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def _short(tree: Mapping[str, Any]) -> Any:
-    """A group of values alone is a list of them; one that has groups in it a table."""
+    """A group that contains only values as a list, one that contains groups as a table."""
     if any(tree.values()):
         return {name: _short(below) for name, below in tree.items()}
     return list(tree)
 
 
 def groups_of(tree: Any) -> dict[str, tuple[str, ...]]:
-    """The other way round: each value with its groups, from the widest to the nearest."""
+    """Return each value of a tree with its groups, from the widest to the narrowest."""
     return {path[0]: path[:0:-1] for path in tree_paths(tree)}
 
 
 def groups_in_file(path: Path) -> dict[str, tuple[str, ...]]:
-    """An ARX hierarchy as each value with its groups; a level on which a value stands for itself is none of them."""
+    """Return each value of an ARX hierarchy with its groups; levels on which a value stands for itself are skipped."""
     found = {}
     for leaf, *above in read_hierarchy(path):
         names = [name for name, _ in groupby(above) if name not in {leaf, ROOT}]
         found[leaf] = tuple(reversed(names))
-    tree_of(found)  # what is no tree of groups is refused
+    tree_of(found)  # refuses groups that form no tree
     return found
 
 
 def moved(groups: Mapping[str, str], values: Iterable[str], into: str) -> dict[str, str]:
-    """Some values moved into a group; none: they stand by themselves again."""
+    """Move some values into a group, or out of any group if `into` is empty."""
     return {**groups, **dict.fromkeys(values, into.strip())}
 
 
 def arx_lines(tree: Any) -> str:
-    """The tree as ARX writes a hierarchy: `leaf;level 1;...;*`, a line for each value."""
+    """Write a tree as an ARX hierarchy: `leaf;level 1;...;*`, one line per value."""
     paths = list(tree_paths(tree))
     height = max((len(path) for path in paths), default=1)
     out = io.StringIO()
     writer = csv.writer(out, delimiter=";", lineterminator="\n")
     for leaf, *above in paths:
-        # A value with fewer groups than others stands for itself on the levels that it lacks.
+        # A value in fewer groups than others stands for itself on the missing levels.
         writer.writerow([leaf, *[leaf] * (height - 1 - len(above)), *above, ROOT])
     return out.getvalue()

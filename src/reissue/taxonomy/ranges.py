@@ -38,7 +38,7 @@ Number: TypeAlias = int | float
 
 _EPOCH = dt.date(1970, 1, 1)
 CALENDAR = (dt.date.min - _EPOCH).days, (dt.date.max - _EPOCH).days
-"""The first and the last day that can be written, of the years 1 and 9999."""
+"""The first and the last day that can be written, in the years 1 and 9999."""
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PERIOD = rf"{_DATE}|\d{{4}}-?Q[1-4]|\d{{4}}-\d{{2}}|\d{{4}}"
@@ -55,17 +55,17 @@ _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 
 @dataclass(frozen=True)
 class Span:
-    """A range between two positions on a line; `open` says that the upper end is not part of it."""
+    """A range between two positions on a line; if `open`, without its upper end."""
 
     low: Number
     high: Number
     open: bool = False
     days: bool = False
-    """Whether the line is one of days, not of numbers."""
+    """Whether the positions are days instead of numbers."""
 
 
 def span_of(text: str, *, dates: bool = False) -> Span | None:
-    """The range that a text denotes on the line of numbers or days, if it denotes one.
+    """Return the range of numbers or days that a text denotes, or None.
 
     With `dates` every end is a day, month, quarter or year; without, a four-digit number is a number.
     """
@@ -87,19 +87,19 @@ def span_of(text: str, *, dates: bool = False) -> Span | None:
 
 
 def is_dated(text: str) -> bool:
-    """Whether a text can only be about dates."""
+    """Whether a text can only denote dates."""
     span = span_of(text) or _as_range(text)
     return span is not None and span.days
 
 
 def is_range(text: str) -> bool:
-    """Whether a text can only mean a range of several numbers or days; one with a dash may be a code, as `12-4` is."""
+    """Whether a text can only denote a range of several numbers or days; `12-4` may be a code."""
     span = _as_range(text)
     return span is not None and span.low < span.high
 
 
 def number_of(text: str) -> Number | None:
-    """The number that a text is; digits beyond what a float holds are none."""
+    """Return the number that a text denotes; None if it exceeds a float."""
     if re.fullmatch(r"[-+]?\d{1,300}", text):
         return int(text)
     if text in {"inf", "-inf"} or (re.fullmatch(_NUMBER, text) and math.isfinite(float(text))):
@@ -108,7 +108,7 @@ def number_of(text: str) -> Number | None:
 
 
 def calendar_span(text: str) -> Span | None:
-    """A day, month (2024-03), quarter (2024-Q1) or year in days."""
+    """Return a day, month (2024-03), quarter (2024-Q1) or year as a range of days."""
     if re.fullmatch(_DATE, text):
         day = _day(text)
         return None if day is None else Span(day, day, days=True)
@@ -121,7 +121,7 @@ def calendar_span(text: str) -> Span | None:
 
 
 def below(number: Number, *, days: bool = False) -> Number:
-    """The last point before another: the day before, the next smaller number."""
+    """The last point before another: the day before, or the next smaller number."""
     if (days or abs(number) >= 2**53) and number - 1 < number:
         return number - 1
     return math.nextafter(number, -math.inf)
@@ -133,19 +133,19 @@ def above(number: Number, *, days: bool = False) -> Number:
 
 
 def last(span: Span) -> Number:
-    """The last point of a span."""
+    """The last point of a range."""
     return below(span.high, days=span.days) if span.open and math.isfinite(span.high) else span.high
 
 
 def _as_range(text: str) -> Span | None:
-    """What a text means if it is written as nothing but a range is, of numbers or else of days."""
+    """What a text denotes if it is in a notation that only ranges have, of numbers or else of days."""
     marks = (_BRACKETS, _ONE_SIDED, _AND_MORE, _SPELT)
     ranged = any(mark.fullmatch(text.strip()) for mark in marks)
     return (span_of(text) or span_of(text, dates=True)) if ranged else None
 
 
 def _end(text: str, dates: bool) -> Span | None:
-    """One end of a range as the points that it stands for."""
+    """One end of a range, as the points that it stands for."""
     if text in {"inf", "-inf"}:
         return Span(float(text), float(text), days=dates)
     if dates or re.fullmatch(_DATE, text):
@@ -181,7 +181,7 @@ def _day(text: str) -> int | None:
 
 
 def _months(year: int, first: int, count: int) -> Span | None:
-    """Months of one year, from the first day of the first to the last day of the last."""
+    """Consecutive months of one year, as a range of days."""
     start, month = _day(f"{year:04}-{first:02}-01"), first + count - 1
     if start is None:
         return None
@@ -190,18 +190,19 @@ def _months(year: int, first: int, count: int) -> Span | None:
 
 
 _LARGEST = 2**63 - 1
+"""The largest 64-bit integer."""
 
 
 @dataclass(frozen=True)
 class PointRange:
-    """What points can be: days, whole numbers or any numbers."""
+    """The possible points: days, whole numbers or any numbers."""
 
     first: Number
     last: Number
     whole: bool = True
 
     def has(self, point: Number) -> bool:
-        """Whether there is such a point."""
+        """Whether the point is possible."""
         return self.first <= point <= self.last
 
 
@@ -211,7 +212,7 @@ _REAL = PointRange(-sys.float_info.max, sys.float_info.max, whole=False)
 
 
 def line_of(spans: Sequence[Span], *, dated: bool) -> PointRange:
-    """The line that spans lie on."""
+    """The possible points of some ranges."""
     if dated:
         return _DAYS
     whole = all(float(end).is_integer() and _WHOLE.has(end) for end in _points(spans))
@@ -219,7 +220,7 @@ def line_of(spans: Sequence[Span], *, dated: bool) -> PointRange:
 
 
 def ends_of(spans: Sequence[Span], line: PointRange, *, rooted: bool) -> list[Number]:
-    """The first and last point of every span, a point outside for spans without end, and one for the root alone."""
+    """The first and last point of every range, a point outside for unbounded ranges, and one for the root alone."""
     kind = int if line.whole else float
     ends: set[Number] = {kind(end) for end in _points(spans) if line.has(end)}
     spread = min(ends, default=0), max(ends, default=0)
@@ -237,7 +238,7 @@ def _points(spans: Sequence[Span]) -> set[Number]:
 
 
 def _outside(spans: Sequence[Span], line: PointRange) -> list[Number]:
-    """A point that no span holds: above all, below all, or between two; none if they hold everything."""
+    """A point outside all ranges: above, below, or between two of them; none if they cover everything."""
     kind = int if line.whole else float
     inside = [(max(span.low, line.first), min(last(span), line.last)) for span in spans]
     held = sorted((kind(low), kind(high)) for low, high in inside if low <= high)
@@ -245,7 +246,7 @@ def _outside(spans: Sequence[Span], line: PointRange) -> list[Number]:
         return [0]
     reach, tries = held[0][1], []
     for low, high in held:
-        # On a whole line the middle of neighbours is the lower one, on the other it is rounded to one of them.
+        # Among whole numbers the middle of neighbours is the lower one; among floats it is rounded to one of them.
         middle = (reach + low) // 2 if line.whole else reach / 2 + low / 2
         tries += [middle] if reach < middle < low else []
         reach = max(reach, high)

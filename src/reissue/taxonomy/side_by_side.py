@@ -17,26 +17,26 @@ __all__ = ["Forest"]
 _Ask = Callable[..., Codes | Floats]
 
 _SMALL = 512
-"""Of taxonomies with this many leaves at most the lowest level of every pair of leaves is kept."""
+"""Up to this many leaves, the lowest common level of every pair of leaves is precomputed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Taxonomies by number; a place is the number of one."""
+    """Taxonomies in flat arrays, each referred to by its number (`place`)."""
 
     trees: tuple[Taxonomy, ...]
     size: Ints
-    """Place to its leaves."""
+    """Number of leaves, by taxonomy."""
     start: Ints
-    """Place to where its levels begin in the flat arrays: level by level, each as long as there are leaves."""
+    """Where the levels of each taxonomy begin in the flat arrays: level by level, each as long as there are leaves."""
     runs: Bools
-    """Place to whether any run of its leaves is published."""
+    """Whether runs of leaves are published, by taxonomy."""
     missing: Bools
-    """Place to whether its last leaf is the missing value."""
+    """Whether the last leaf is the missing value, by taxonomy."""
 
     @classmethod
     def of(cls, trees: Sequence[Taxonomy]) -> "Forest":
-        """Of a table's taxonomies."""
+        """Build it from the taxonomies of a table."""
         size = np.array([tree.size for tree in trees])
         length = size * [len(tree.levels) for tree in trees]
         runs, missing = np.array([tree.runs for tree in trees]), np.array([tree.missing for tree in trees])
@@ -44,22 +44,22 @@ class Forest:
 
     @cached_property
     def node(self) -> Codes:
-        """Level x leaf: the number of the leaf's node on its level."""
+        """Level x leaf: the number of the leaf's node on that level."""
         return np.concatenate([level.node for tree in self.trees for level in tree.levels])
 
     @cached_property
     def node_loss(self) -> Floats:
-        """Level x node: what is lost where the node is published."""
+        """Level x node: the information loss of publishing the node."""
         return np.concatenate([self._losses(tree, number) for tree in self.trees for number in range(len(tree.levels))])
 
     @cached_property
     def node_saves(self) -> Floats:
-        """Level x node: what is saved, at most, where this node or one below it gives way to one of its children."""
+        """Level x node: the largest saving from replacing this node, or one below it, by one of its children."""
         return np.concatenate([one for tree in self.trees for one in self._savings(tree)])
 
     @cached_property
     def saves(self) -> Floats:
-        """Place to what is saved at most, wherever in its tree; of runs that is not known."""
+        """The largest saving anywhere in each tree; infinite where runs are published."""
         root = self.level(np.arange(len(self.size)), np.array([len(tree.levels) - 1 for tree in self.trees]))
         return np.where(self.runs, np.inf, self.node_saves[root])
 
@@ -92,13 +92,13 @@ class Forest:
 
     @cached_property
     def _pairs(self) -> tuple[Ints, Codes]:
-        """Place to where its pairs of leaves begin, and pair to the lowest level that has both under one node."""
+        """Where the pairs of leaves of each taxonomy begin, and the lowest common level of each pair."""
         length = self.size**2
         return np.cumsum(length) - length, np.concatenate([_lowest(tree) for tree in self.trees])
 
     @cached_property
     def _line(self) -> tuple[Ints, Floats, Floats]:
-        """Place to where its leaves begin; half of each leaf's position; place to half of its span."""
+        """Where each taxonomy's leaves begin, half of each leaf's position, and half of each taxonomy's span."""
         halves = [tree.positions / 2 for tree in self.trees]
         span = np.array([float(one[-1] - one[0]) or 1.0 for one in halves])
         return np.cumsum(self.size) - self.size, np.concatenate(halves), span
@@ -119,23 +119,23 @@ class Forest:
         return found
 
     def mixed(self, place: Ints, lo: Codes, hi: Codes) -> Bools:
-        """Which intervals hold missing and other values."""
+        """Which intervals contain both the missing value and others."""
         return np.asarray(self.missing[place] & (hi == self.size[place] - 1) & (lo < hi))
 
     def lost(self, place: Ints, lo: Codes, hi: Codes) -> Floats:
-        """What is lost by the smallest interval that may be published and holds `[lo, hi]`."""
+        """The information loss of the smallest publishable interval that contains `[lo, hi]`."""
         return np.asarray(self._by_kind(self._node_lost, self._run_lost, place, lo, hi), np.float64)
 
     def cut_near(self, place: Ints, median: Codes, lo: Codes, hi: Codes) -> Codes:
-        """Where a group is cut in two: the start of the median's child under the group's node, or the next child's.
+        """Where to cut a group in two: at the start of the median's child of the group's node, or of the next child.
 
-        Of runs the median itself. Never the smallest code, which would leave nothing below; and a group of missing and
-        other values is cut between them.
+        With runs, at the median itself. Never at the smallest code, which would leave one side empty. A group with
+        missing and other values is cut between these.
         """
         return np.asarray(self._by_kind(self._node_cut, self._run_cut, place, median, lo, hi), np.int32)
 
     def _by_kind(self, nodes: _Ask, runs: _Ask, place: Ints, *codes: Codes) -> Codes | Floats:
-        """One question of groups whose attribute publishes nodes, another one of the others."""
+        """Apply `nodes` to groups whose attribute publishes nodes, and `runs` to the others."""
         run = self.runs[place]
         if not run.any():
             return nodes(place, *codes)

@@ -27,34 +27,34 @@ from reissue.errors import TaxonomyError
 __all__ = ["ROOT", "Grouping", "Level", "Taxonomy", "assemble"]
 
 ROOT = "*"
-"""How the root is published, whatever the hierarchy calls it."""
+"""The published text of the root, whatever the hierarchy calls it."""
 _SMALL = 512
-"""Of this many leaves at most it is kept what each pair of them loses in one box."""
+"""Up to this many leaves, the common level and the loss of every pair of leaves are precomputed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One level: which node each leaf lies under, and what the nodes are called."""
+    """A level of a tree: the node of each leaf, and the names of the nodes."""
 
     node: Codes
-    """Leaf code to node number; never decreases."""
+    """The node number of each leaf code; never decreases."""
     names: tuple[str | None, ...]
-    """Node number to published text; None is the missing value."""
+    """The published text of each node; None is the missing value."""
 
     @cached_property
     def first(self) -> Codes:
-        """Node number to its first leaf, and the number of leaves at the end."""
+        """The first leaf of each node, followed by the number of leaves."""
         starts = np.flatnonzero(np.diff(self.node, prepend=-1))
         return np.append(starts, len(self.node)).astype(np.int32)
 
     @cached_property
     def lo(self) -> Codes:
-        """Leaf code to the first leaf of its node."""
+        """The first leaf of the node of each leaf code."""
         return self.first[self.node]
 
     @cached_property
     def hi(self) -> Codes:
-        """Leaf code to the last leaf of its node."""
+        """The last leaf of the node of each leaf code."""
         return self.first[self.node + 1] - np.int32(1)
 
 
@@ -64,16 +64,16 @@ class Taxonomy:
 
     levels: tuple[Level, ...]
     positions: Floats
-    """Where each leaf lies on a line: 0, 1, 2, ... for categories, the number itself for numbers."""
+    """The position of each leaf on a line: 0, 1, 2, ... for categories, the number itself for numbers."""
     ordered: bool
     missing: bool
     """Whether the last leaf is the missing value."""
     root: str = ROOT
-    """What the hierarchy itself calls the root; others may publish it so."""
+    """What the hierarchy calls the root; other tools may publish it by this name."""
     open_ends: tuple[bool, bool] = (False, False)
-    """Of numbers: whether the first leaf stands for all that is less (bottom coding), and the last for all beyond."""
+    """Whether the first leaf stands for all smaller numbers (bottom coding), and the last for all larger ones."""
     runs: bool = False
-    """Whether we publish any run of leaves, and not only nodes; for ordered ones. It shows extreme values."""
+    """Whether any run of leaves may be published instead of nodes only; for ordered leaves. It shows extreme values."""
 
     @property
     def size(self) -> int:
@@ -98,7 +98,7 @@ class Taxonomy:
 
     @cached_property
     def _lowest_between(self) -> Codes:
-        """Leaf x leaf to that, for small domains."""
+        """The same for every pair of leaves of a small domain."""
         lo, hi = (one.reshape(-1).astype(np.int32) for one in np.indices((self.size, self.size)))
         return self._lowest(lo, hi).reshape(self.size, self.size)
 
@@ -115,7 +115,7 @@ class Taxonomy:
         return np.stack([level.lo for level in levels]), np.stack([level.hi for level in levels])
 
     def snap(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
-        """The smallest interval that may be published and holds `[lo, hi]`: a node, or a run if `runs`."""
+        """The smallest publishable interval that contains `[lo, hi]`: a node, or a run if `runs`."""
         if self.runs:
             if not self.missing:
                 return lo, hi
@@ -129,8 +129,8 @@ class Taxonomy:
         return low, high
 
     def loss(self, lo: Codes, hi: Codes) -> Floats:
-        """How much of the domain a published interval covers: 0 for a leaf, 1 for the root."""
-        # Halves, so that the distance of the largest numbers is a number too.
+        """The share of the domain that a published interval covers: 0 for a leaf, 1 for the root."""
+        # Halves, so that the distance between the largest floats does not overflow.
         halves = self.positions / 2
         span = float(halves[-1] - halves[0])
         if span == 0:
@@ -138,20 +138,20 @@ class Taxonomy:
         return (halves[hi] - halves[lo]) / span
 
     def lost(self, lo: Codes, hi: Codes) -> Floats:
-        """The same of the smallest interval that may be published and holds `[lo, hi]`."""
+        """The information loss of the smallest publishable interval that contains `[lo, hi]`."""
         between = self._lost_between
         return self.loss(*self.snap(lo, hi)) if between is None else between[lo, hi]
 
     @cached_property
     def _lost_between(self) -> Floats | None:
-        """Leaf x leaf to that, for small domains of which only nodes are published."""
+        """The same for every pair of leaves of a small domain; None with runs or many leaves."""
         if self.runs or self.size > _SMALL:
             return None
         lo, hi = (one.reshape(-1).astype(np.int32) for one in np.indices((self.size, self.size)))
         return self.loss(*self.snap(lo, hi)).reshape(self.size, self.size)
 
     def text(self, lo: Codes, hi: Codes) -> list[str | None]:
-        """Published text of intervals that `snap` or a cut gave: node names, else `[20, 34]`."""
+        """The published text of intervals from `snap` or a cut: node names, else `[20, 34]`."""
         return [self._text(low, high) for low, high in zip(lo.tolist(), hi.tolist(), strict=True)]
 
     def _text(self, lo: int, hi: int) -> str | None:
@@ -173,7 +173,7 @@ class Taxonomy:
 
     @staticmethod
     def join(cuts: Sequence[Codes]) -> Codes:
-        """On every path the most general of the cuts' nodes."""
+        """The most general of the cuts' nodes on every path."""
         return np.asarray(np.minimum.reduce(list(cuts)), np.int32)
 
     @staticmethod
@@ -192,7 +192,7 @@ class Taxonomy:
 
 
 Grouping: TypeAlias = tuple[Codes, Sequence[str]]
-"""One level to be: leaf to node number (never decreases), and the nodes' names."""
+"""A level to be built: the node number of each leaf (never decreasing), and the names of the nodes."""
 
 
 def assemble(
@@ -205,7 +205,7 @@ def assemble(
     root: str = ROOT,
     open_ends: tuple[bool, bool] = (False, False),
 ) -> Taxonomy:
-    """A taxonomy from its leaves and the groupings above them; the root and the missing leaf are added here."""
+    """Build a taxonomy from its leaves and the groupings above them; the root and the missing leaf are added here."""
     size = len(leaves)
     levels = [(np.arange(size, dtype=np.int32), tuple(leaves)), *((node, tuple(names)) for node, names in groupings)]
     built = [
@@ -219,15 +219,15 @@ def assemble(
 
 
 def _beyond(positions: Floats) -> float:
-    """One average step beyond the last value: missing weighs like any other leaf, on whatever scale the numbers are."""
-    # Halves, as in `loss`; and no further than numbers go.
+    """One average step beyond the last value, so that the missing value weighs like any other leaf on any scale."""
+    # Halves, as in `loss`, capped at the largest float.
     halves = positions / 2
     step = float(halves[-1] - halves[0]) / max(len(halves) - 1, 1)
     return 2 * min(float(halves[-1]) + (step or 0.5), sys.float_info.max / 2)
 
 
 def check_names(taxonomy: Taxonomy, column: str) -> None:
-    """One text must mean one set of values, or published groups that differ would look the same."""
+    """Refuse a text with two meanings: published groups that differ would look the same."""
     meaning: dict[str | None, tuple[int, int]] = {}
     for number, level in enumerate(taxonomy.levels):
         bounds = zip(level.first[:-1].tolist(), (level.first[1:] - 1).tolist(), strict=True)
@@ -247,7 +247,7 @@ def check_names(taxonomy: Taxonomy, column: str) -> None:
 
 
 def _as_runs(name: str, meaning: dict[str | None, tuple[int, int]]) -> list[tuple[int, int]]:
-    """The intervals that a name would mean if it were read as `[leaf, leaf]`."""
+    """The intervals that a name would denote if it were read as `[leaf, leaf]`."""
     if not (name.startswith("[") and name.endswith("]")):
         return []
     cuts = [place for place in range(1, len(name) - 1) if name.startswith(", ", place)]

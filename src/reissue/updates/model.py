@@ -1,8 +1,8 @@
-"""UpdateModel: what a sensitive value can become from one release to the next, and how likely.
+"""UpdateModel: what a sensitive value can become from one release to the next, with what probability.
 
-Every value has a *candidate update set* (CUS): the values that it can be in the next release, itself among them if it
-can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a), then CUS(b) lies within CUS(a),
-so that what can happen in several steps can happen in one, and somebody who was away for a release is no exception.
+Every value has a *candidate update set* (CUS): the values that it can be in the next release, including itself if it
+can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a), then CUS(b) lies within CUS(a), so that
+whatever can happen in several steps can happen in one, and a person who was absent from a release is no exception.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ __all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "fingerprint_of", "ref
 
 Name = str | None
 ROUND = 1e-6
-"""How far sums of probabilities may be off."""
+"""Tolerance of sums of probabilities."""
 MOST_VALUES = 5_000
 """Limit of a dense matrix of all pairs: 200 MB of floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class UpdateModel:
-    """Which values can become which, and how likely: a matrix over sensitive values."""
+    """Which values can become which, with what probability: a matrix over the sensitive values."""
 
     names: tuple[Name, ...]
     """The values as text; None is the missing value."""
     chance: Floats
-    """From x to: the probability of each update; rows sum to 1. Empty if no value changes, however many there are."""
+    """From x to: the probability of each update; rows sum to 1. Empty if no value ever changes."""
     even: bool = False
-    """Whether all updates of a value are equally likely, for want of better knowledge."""
+    """Whether all updates of a value are equally likely, for lack of better knowledge."""
 
     def __post_init__(self) -> None:
         size = len(self.names)
@@ -64,7 +64,7 @@ class UpdateModel:
         return not self.chance.size or not (self.can & ~np.eye(len(self.names), dtype=np.bool_)).any()
 
     def gap(self) -> tuple[int, int, int] | None:
-        """Positions a, b, c where a can become b and b can become c, but a cannot become c; None if closed."""
+        """Positions a, b, c such that a can become b and b can become c, but a cannot become c; None if closed."""
         if self.fixed:
             return None
         steps = self.can.astype(np.float32)
@@ -75,7 +75,7 @@ class UpdateModel:
         return a, int(np.flatnonzero(self.can[a] & self.can[:, c])[0]), c
 
     def checked(self) -> "UpdateModel":
-        """The model itself if it is closed, else an error that names values by position."""
+        """Return the model itself if it is closed; else raise an error that names values by position."""
         found = self.gap()
         if found is not None:
             a, b, c = (place + 1 for place in found)
@@ -87,9 +87,9 @@ class UpdateModel:
         return self
 
     def closed(self) -> "UpdateModel":
-        """With every update that can happen in several steps as one step.
+        """Return the model with every update that can happen in several steps as a single step.
 
-        Where updates were equally likely they are so again; else probabilities are averaged over 1, 2, ... steps.
+        Equally likely updates stay equally likely; other probabilities are averaged over 1, 2, ... steps.
         """
         if self.gap() is None:
             return self
@@ -100,7 +100,7 @@ class UpdateModel:
         return UpdateModel.evenly(self.names, total > 0) if self.even else UpdateModel(self.names, total / steps)
 
     def aligned(self, names: Sequence[Name]) -> "UpdateModel":
-        """The same model with the given values first, in their order; values that it does not know never change."""
+        """Return the model with the given values first, in their order; values unknown to it never change."""
         known = {name: place for place, name in enumerate(self.names)}
         given = set(names)
         order = [*names, *(name for name in self.names if name not in given)]
@@ -115,12 +115,12 @@ class UpdateModel:
         return UpdateModel(tuple(order), chance, self.even)
 
     def steps(self, number: int) -> Floats:
-        """The probabilities after this many releases."""
+        """The probabilities of updates over this many releases."""
         return np.eye(len(self.names)) if self.fixed else np.asarray(np.linalg.matrix_power(self.chance, number))
 
     @cached_property
     def kinds(self) -> Ints:
-        """Value to the number of its candidate update set; equal where the sets are equal."""
+        """The number of each value's candidate update set; equal sets have equal numbers."""
         if self.fixed:
             return np.arange(len(self.names))
         packed = np.packbits(self.can, axis=1)
@@ -128,7 +128,7 @@ class UpdateModel:
 
     @cached_property
     def branches(self) -> Ints | None:
-        """Value to its branch, if values become those of their own branch, whichever they are now; None if not so."""
+        """The branch of each value, if values change within branches whatever they are now; else None."""
         if self.fixed:
             return np.arange(len(self.names))
         first = np.unique(self.kinds, return_index=True)[1]
@@ -138,7 +138,7 @@ class UpdateModel:
         return self.kinds
 
     def frame(self) -> pl.DataFrame:
-        """As a file holds it: from, to, probability."""
+        """The model as a file stores it: from, to, probability."""
         before, after = np.nonzero(self.can)
         names = pl.Series(self.names, dtype=pl.String)
         chance = self.chance[before, after] if self.chance.size else np.ones(len(before))
@@ -148,22 +148,22 @@ class UpdateModel:
 
     @classmethod
     def none(cls, names: Sequence[Name] = ()) -> "UpdateModel":
-        """Values never change."""
+        """The model in which values never change."""
         return cls(tuple(names), np.empty((0, 0)), even=True)
 
     @classmethod
     def evenly(cls, names: Sequence[Name], can: Bools) -> "UpdateModel":
-        """All updates of a value equally likely."""
+        """The model in which all possible updates of a value are equally likely."""
         return cls(tuple(names), can / can.sum(axis=1, keepdims=True), even=True)
 
     @classmethod
     def product(
         cls, models: Sequence["UpdateModel"], parts: Sequence[Sequence[Name]], names: Sequence[Name]
     ) -> "UpdateModel":
-        """Of several columns that change independently of each other, for combinations of their values.
+        """The model of combinations of columns that change independently of each other.
 
-        Combinations that are not named are left out; what a combination could become beside them is shared among the
-        others that it can become. `parts` are the values of each combination, column by column.
+        Combinations in `names` have the values in `parts`, column by column. The probability of becoming any other
+        combination is distributed over those that are named.
         """
         if all(model.fixed for model in models):
             return cls.none(names)
@@ -181,9 +181,9 @@ class UpdateModel:
 
     @classmethod
     def of_pairs(cls, before: Sequence[Name], after: Sequence[Name], chance: Sequence[float] | None) -> "UpdateModel":
-        """From listed updates. What is left of a value's probability is its chance to stay.
+        """The model of listed updates; the remaining probability of a value is that of staying.
 
-        Without probabilities a value can always stay, and all its updates are equally likely.
+        Without probabilities a value can always stay, and all of its updates are equally likely.
         """
         names = tuple(dict.fromkeys(name for pair in zip(before, after, strict=True) for name in pair))
         place = {name: number for number, name in enumerate(names)}
@@ -207,19 +207,20 @@ class UpdateModel:
 
     @classmethod
     def in_branches(cls, names: Sequence[Name], branch: Ints) -> "UpdateModel":
-        """A value can become any value of the same branch."""
+        """The model in which a value can become any value of the same branch."""
         return cls.evenly(names, branch[:, None] == branch[None, :])
 
     @classmethod
     def never_lower(cls, names: Sequence[Name]) -> "UpdateModel":
-        """A value can become any later one of an ascending list."""
+        """The model in which a value can become any later one of an ascending list."""
         return cls.evenly(names, np.triu(np.ones((len(names), len(names)), np.bool_)))
 
     @classmethod
     def learned(cls, tables: Sequence[pl.DataFrame], person: str, value: str, smoothing: float = 1.0) -> "UpdateModel":
-        """From tables in order of time: how often people's values changed between neighbouring tables.
+        """Estimate a model from tables in order of time.
 
-        Possible is what was seen, in one step or several; `smoothing` is added to the count of each possible update.
+        Possible are the updates that were seen between consecutive tables, in one step or several; `smoothing` is added
+        to the count of each possible update.
         """
         if len(tables) < 2 or not 0 < smoothing < float("inf"):
             raise InputError("Learning updates needs two tables or more, and a smoothing above 0.")
@@ -245,9 +246,10 @@ def refuse_large(size: int) -> None:
 
 
 def fingerprint_of(model: UpdateModel) -> str:
-    """Tells models apart, whatever the order of their values.
+    """Return a fingerprint that distinguishes models, whatever the order of their values.
 
-    Values that never change, and that no other becomes, make no difference: a model says so of all it does not know.
+    Values that never change, and that no other value becomes, do not matter: a model says so of all values unknown to
+    it.
     """
     if model.fixed:
         return ""

@@ -1,7 +1,6 @@
-"""The `[updates]` section of a schema, read: where an update model comes from.
+"""The `[updates]` section of a schema: a file, a level of the taxonomy, an order, the holder's history, or probabilities.
 
-A file, the sensitive column's taxonomy, an order, the holder's own history, listed chances, or none at all. Where there
-are several sensitive columns each has a section of its own, `[updates.disease]`, and columns are taken to change
+With several sensitive columns, each has a section of its own, `[updates.disease]`. Columns are taken to change
 independently of each other: the model of their combinations is the product of theirs.
 """
 
@@ -27,7 +26,21 @@ _KEYS = (*SOURCES, "close", "smoothing", "delimiter", "rest")
 
 
 def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
-    """The model that a schema's `[updates]` section describes, with the given values first; none if it has none."""
+    """Read the model that a schema's `[updates]` section describes.
+
+    Parameters
+    ----------
+    schema
+        Without an `[updates]` section, values never change.
+    names
+        Values that come first in the model, in this order.
+
+    Raises
+    ------
+    SchemaError
+        If the section is wrong, or does not describe every sensitive column.
+
+    """
     if not schema.updates:
         return UpdateModel.none(names)
     sections = schema.updates_by_column
@@ -45,7 +58,7 @@ def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
 
 
 def _of_column(schema: Schema, section: Section, names: Sequence[Name]) -> UpdateModel:
-    """The model of the one sensitive column of a schema."""
+    """The model of the single sensitive column of a schema."""
     _check(section)
     source = next(key for key in SOURCES if key in section)
     model = _BUILDERS[source](section, schema, names)
@@ -53,31 +66,31 @@ def _of_column(schema: Schema, section: Section, names: Sequence[Name]) -> Updat
 
 
 def _apart(name: Name, columns: int) -> list[Name]:
-    """The values of several columns that were joined to one."""
+    """Split joined values of several columns."""
     pieces = [MISSING] * columns if name is None else name.split(SEPARATOR)
     return [None if piece == MISSING else piece for piece in pieces]
 
 
 def settled(schema: Schema, model: UpdateModel) -> bool:
-    """Whether a schema's model, as read with some values, stays what it is whichever others turn up.
+    """Whether the model that a schema describes, read with some values, is the same with any further values.
 
-    Without one it is what was seen so far, which can always become more.
+    Without an `[updates]` section the model is what was seen so far, which can always become more.
     """
     if not schema.updates or len(schema.sensitive) > 1:
-        return False  # of several columns the model is that of the combinations that occur
+        return False  # the model of several columns covers the combinations that occur
     (section,) = schema.updates_by_column.values()
     if section.get("order") is True or section.get("rest"):
         return False
     if "taxonomy" in section:
         hierarchy = schema.hierarchy(schema.sensitive[0])
-        # Without any value there is a missing one, which can be part of a branch.
+        # Without any value there is a missing one, which may belong to a branch.
         listed = hierarchy.kind in {"file", "tree"} and hierarchy.unlisted == "error"
         return listed and fingerprint_of(read_updates(schema)) == fingerprint_of(model)
     return True
 
 
 def _refuse_columns(schema: Schema, sections: Mapping[str, Section]) -> None:
-    """Stop where `[updates]` does not say of every sensitive column how its values change."""
+    """Refuse an `[updates]` section that does not describe every sensitive column."""
     columns = schema.sensitive
     if not columns:
         raise SchemaError("[updates] describes a sensitive column; the schema names none.")
@@ -198,7 +211,7 @@ def _earlier(path: Path, person: str, value: str) -> pl.DataFrame:
 
 
 def _chances(section: Section, _: Schema, names: Sequence[Name]) -> UpdateModel:
-    """Listed chances; `rest` is shared by all other values, so that nothing is impossible that was not listed."""
+    """Listed probabilities; `rest` is distributed over all other values, so that nothing unlisted is impossible."""
     listed, rest = section["chances"], section.get("rest", 0.0)
     numbers = [rest, *(chance for row in _rows(listed) for chance in row.values())]
     if any(isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1 for one in numbers):
