@@ -40,7 +40,7 @@ _FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Dat
 
 @dataclass(frozen=True, repr=False)
 class Hierarchy:
-    """How the values of one column are generalized, as the schema says it.
+    """How the values of one column are generalized, as stated in the schema.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """UpdateModel: what a sensitive value can become from one release to the next, with what probability.
 
 Every value has a *candidate update set* (CUS): the values that it can be in the next release, including itself if it
-can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a), then CUS(b) lies within CUS(a), so that
+can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a), then CUS(b) lies within CUS(a). So
 whatever can happen in several steps can happen in one, and a person who was absent from a release is no exception.
 """
 

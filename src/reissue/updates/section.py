@@ -1,4 +1,4 @@
-"""The `[updates]` section of a schema: a file, a level of the taxonomy, an order, the holder's history, or probabilities.
+"""The `[updates]` section of a schema: a file, a level of the taxonomy, an order, a history, or probabilities.
 
 With several sensitive columns, each has a section of its own, `[updates.disease]`. Columns are taken to change
 independently of each other: the model of their combinations is the product of theirs.
