@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.counting.histogram import starts_of
 from reissue.papers.correspondence.chains import Targets
-from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
+from reissue.published.boxes import PublishedValues, ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 

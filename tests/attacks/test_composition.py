@@ -16,11 +16,11 @@ import reissue as ri
 from reissue.attacks import Knowledge
 from reissue.attacks.composition import chains, exposures, pairs, places
 from reissue.attacks.composition.boxes import SeriesBoxes, groups_of
-from reissue.attacks.composition.overlaps import overlapping
 from reissue.attacks.composition.search import search
 from reissue.attacks.findings import Finding, Status
 from reissue.errors import SchemaError
 from reissue.published.boxes import BoxBounds
+from reissue.published.joins import overlapping
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
@@ -262,7 +262,7 @@ def test_what_a_bounded_search_leaves_out_is_said(monkeypatch: pytest.MonkeyPatc
 @settings(max_examples=60, deadline=None)
 def test_overlapping_boxes_are_those_that_share_a_point(one: list[Box], other: list[Box], few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reissue.attacks.composition.overlaps._FEW", few)
+        patch.setattr("reissue.published.joins._FEW", few)
         parts = overlapping(_bounds(one), _bounds(other))
         found = [pair for a, b in parts for pair in zip(a.tolist(), b.tolist(), strict=True)]
     points = [set(product(range(box[0], box[1] + 1), range(box[2], box[3] + 1))) for box in (*one, *other)]

@@ -21,8 +21,9 @@ from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.papers.minimality.attack import Linkage, credibility, limit_of, link, link_release
 from reissue.papers.minimality.rules import judged
-from reissue.people.containment import _matches, containment
 from reissue.published import read_published
+from reissue.published.boxes import BoxBounds
+from reissue.published.joins import _matches, containment
 from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
@@ -238,7 +239,7 @@ def test_containment_equals_the_definition(attributes: int, points: int, boxes: 
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 4, (attributes, points)).astype(np.int32)
     ends = np.sort(rng.integers(0, 4, (2, attributes, boxes)), axis=0).astype(np.int32)
-    pairs = Counter(zip(*(part.tolist() for part in containment(codes, ends[0], ends[1])), strict=True))
+    pairs = Counter(zip(*(part.tolist() for part in containment(codes, BoxBounds(ends[0], ends[1]))), strict=True))
     expected = Counter(
         (point, box)
         for point in range(points)
@@ -254,7 +255,7 @@ def test_few_pairs_are_looked_at_where_boxes_are_narrow() -> None:
     lo, hi = points.copy(), points + np.array([[0], [4], [3]], np.int32)
     looked_at = sum(len(point) for point, _ in _matches(points, lo, hi, np.array([True, False, False])))
     assert looked_at <= 5 * 2_000
-    assert len(containment(points, lo, hi)[0]) == looked_at
+    assert len(containment(points, BoxBounds(lo, hi))[0]) == looked_at
 
 
 def test_limits_that_requirements_name() -> None:

@@ -21,9 +21,9 @@ from reissue.counting.cells import Counts, Domain, Margin, cells_of
 from reissue.data.table import Table, to_polars
 from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError
-from reissue.people.containment import containment
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
+from reissue.published.joins import containment
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
@@ -184,7 +184,7 @@ def _link_boxes(release: PublishedRelease, people: Table, boxes: BoxBounds, coun
     """A generalized release: who stands where is found by elimination, look by look."""
     looks, groups = release.looks, release.groups
     cells = cells_of(people.codes, people.sizes, people.times)
-    cls, look = containment(cells.codes, boxes.lo, boxes.hi)
+    cls, look = containment(cells.codes, boxes)
     exact = boxes.exact
     num, away = _eliminate(cls, look, cells.sizes, looks.rows, exact)
     unknown, plain = np.zeros(groups, np.bool_), np.ones(groups, np.bool_)

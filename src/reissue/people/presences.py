@@ -19,9 +19,9 @@ from reissue.counting.segments import ranges
 from reissue.counting.texts import TextCounts, joined_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import InputError, InternalError
-from reissue.people.containment import containment
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
+from reissue.published.joins import containment
 from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
@@ -139,7 +139,7 @@ def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
 def _containing(table: Table, boxes: BoxBounds) -> tuple[Ints, Ints]:
     """The pairs of a row and a box that it lies in, sorted by row, then box."""
     cells = cells_of(table.codes, table.sizes)
-    cell, box = containment(cells.codes, boxes.lo, boxes.hi)
+    cell, box = containment(cells.codes, boxes)
     order = stable_order(box, max(len(boxes), 1))
     order = order[stable_order(cell[order], max(len(cells.sizes), 1))]
     cell, box = cell[order], box[order]

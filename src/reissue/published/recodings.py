@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.errors import CannotRunError
-from reissue.published.groups import PublishedValues, SeriesCounts
+from reissue.published.boxes import PublishedValues, SeriesCounts
 
 __all__ = ["forest", "refuse_other_recodings", "varying", "varying_columns"]
 

@@ -10,9 +10,9 @@ from reissue.engines.registry import MEMORY, choose
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
+from reissue.published.boxes import SeriesCounts, read_counts
 from reissue.published.counted import open_counted
 from reissue.published.followed import with_people
-from reissue.published.groups import SeriesCounts, read_counts
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema

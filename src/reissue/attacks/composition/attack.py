@@ -7,7 +7,7 @@ there and in all of them. Nothing says that somebody is: a register or lists of 
 them. Values stay, or change as the schema's `[updates]` says.
 """
 
-from reissue.attacks.composition.boxes import read_boxes
+from reissue.attacks.composition.boxes import boxes_of
 from reissue.attacks.composition.case import describe
 from reissue.attacks.composition.search import LIMIT, Searched, search
 from reissue.attacks.findings import Finding, Status
@@ -49,7 +49,7 @@ NAME = "composition"
 def composition(series: Series, knowledge: Knowledge) -> Finding:
     """What is left, wherever releases overlap."""
     _refuse(series, knowledge)
-    limit, boxes = _limit(series), read_boxes(series)
+    limit, boxes = _limit(series), boxes_of(series)
     searched = search(boxes, limit, knowledge.progress)
     worst, records = searched.worst, boxes.records
     details: dict[str, object] = {

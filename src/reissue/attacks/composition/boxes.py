@@ -11,21 +11,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
 from reissue.published import PublishedRelease
-from reissue.published.boxes import BoxBounds
-from reissue.published.groups import read_nodes
+from reissue.published.boxes import BoxBounds, CommonColumn, read_boxes
 from reissue.published.series import Series
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Coding
-from reissue.taxonomy.notation import coding_of
-from reissue.taxonomy.numbers import EXACT
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["Column", "SeriesBoxes", "SeriesGroups", "Words", "count_bits", "groups_of", "read_boxes"]
+__all__ = ["SeriesBoxes", "SeriesGroups", "Words", "boxes_of", "count_bits", "groups_of"]
 
 _MOST = 4096
 """Different values, at most: sets of them are compared for millions of pairs of groups."""
@@ -47,19 +43,6 @@ class SeriesGroups(Histogram):
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
-    """A quasi-identifier in all releases."""
-
-    name: str
-    leaves: tuple[str | None, ...]
-    """Code to what it is called."""
-    line: int
-    """How many of them, from the first on, lie on a line: numbers or days, not words or missing."""
-    published: dict[tuple[int, int], str | None]
-    """First and last code to a text that was published for it."""
-
-
-@dataclass(frozen=True, eq=False)
 class SeriesBoxes:
     """What was published, in common codes."""
 
@@ -69,7 +52,7 @@ class SeriesBoxes:
     group: Ints
     """Box to its group."""
     groups: SeriesGroups
-    columns: tuple[Column, ...]
+    columns: tuple[CommonColumn, ...]
     names: tuple[str | None, ...]
     """Value to its published text."""
     can: Bools | None
@@ -114,74 +97,23 @@ def count_bits(words: Words) -> Ints:
     return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
 
 
-def read_boxes(series: Series) -> SeriesBoxes:
+def boxes_of(series: Series) -> SeriesBoxes:
     """Read the boxes of all releases."""
-    shown = [release.of_its_columns() for release in series.releases]
-    columns = [name for name in series.schema.quasi if any(name in one.schema.quasi for one in shown)]
-    coded = [_intervals(shown, name, series.schema) for name in columns]
-    lo, hi = np.stack([lo for _, lo, _ in coded]), np.stack([hi for _, _, hi in coded])
-    first = np.cumsum([0, *(one.groups for one in shown[:-1])])
-    names, groups = _groups(shown)
+    boxes = read_boxes(series.releases, series.schema)
+    names, groups = _groups(series.releases)
     if len(names) > _MOST:
         raise CannotRunError(f"there are more than {_MOST:,} different sensitive values to compare.", too_large=True)
     model = _model(series.schema, names)
     return SeriesBoxes(
-        BoxBounds(lo, hi),
-        np.repeat(np.arange(len(shown)), [len(one.looks.group) for one in shown]),
-        np.concatenate([one.looks.group + start for one, start in zip(shown, first, strict=True)]),
+        boxes.bounds,
+        boxes.release,
+        boxes.group,
         groups_of(*groups, model, len(names)),
-        tuple(column for column, _, _ in coded),
+        boxes.columns,
         names,
         None if model.fixed else model.can[: len(names), : len(names)],
-        tuple(int(one.sizes.sum()) for one in shown),
+        tuple(int(one.sizes.sum()) for one in series.releases),
     )
-
-
-def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> tuple[Column, Codes, Codes]:
-    """One quasi-identifier of all boxes; where a release lacks it, all of it."""
-    having = [one for one in shown if name in one.schema.quasi]
-    texts, hierarchy = [one.looks.texts[name] for one in having], schema.hierarchy(name)
-    coding = coding_of(texts, hierarchy)
-    coding = coding_of([*texts, *_between(coding)], hierarchy)
-    nodes, codes = read_nodes(texts, hierarchy, coding)
-    read = iter(codes)
-    size = coding.taxonomy.size
-    lo, hi = [], []
-    for one in shown:
-        shows, boxes = name in one.schema.quasi, len(one.looks.group)
-        code = next(read) if shows else None
-        lo.append(np.zeros(boxes, np.int32) if code is None else nodes.lo[code])
-        hi.append(np.full(boxes, size - 1, np.int32) if code is None else nodes.hi[code])
-    spans = zip(nodes.lo.tolist(), nodes.hi.tolist(), strict=True)
-    line = len(coding.leaves) if coding.taxonomy.ordered else 0
-    column = Column(name, coding.taxonomy.names, line, dict(zip(spans, nodes.texts, strict=True)))
-    return column, np.concatenate(lo), np.concatenate(hi)
-
-
-def _between(coding: Coding) -> list[pl.Series]:
-    """Neighbours of the ends of published ranges: whoever lies between two ranges lies in fewer of them."""
-    leaves = coding.leaves
-    if leaves.dtype.is_float() and coding.hierarchy.kind == "ranges":
-        return [pl.Series(leaves.name, _between_numbers(leaves.to_numpy())).cast(pl.String)]
-    if not coding.taxonomy.ordered or not (leaves.dtype.is_integer() or leaves.dtype == pl.Date):
-        return []
-    step = pl.duration(days=1) if leaves.dtype == pl.Date else 1
-    inside = pl.col("end").is_between(leaves.min(), leaves.max())
-    near = [pl.select((pl.lit(leaves) + sign * step).alias("end")).filter(inside)["end"] for sign in (1, -1)]
-    return [one.cast(pl.String).alias(leaves.name) for one in near]
-
-
-def _between_numbers(ends: Floats) -> Floats:
-    """Points between neighbours: whole numbers if all that was published is whole, `[20, 25)` too; else the middle."""
-    low, high = ends[:-1], ends[1:]
-    near = np.round(ends)
-    # The last number of a range that is open is the float before its end.
-    if (np.abs(ends) < EXACT).all() and (np.abs(ends - near) <= np.spacing(np.abs(near))).all():
-        low, high = np.append(low, low), np.append(high, high)
-        points = np.append(np.floor(ends[:-1]), np.ceil(ends[1:]) - 2) + 1
-    else:
-        points = low / 2 + high / 2
-    return np.asarray(points[(low < points) & (points < high)])
 
 
 def _groups(shown: Sequence[PublishedRelease]) -> tuple[tuple[str | None, ...], tuple[Ints, Ints, Ints]]:

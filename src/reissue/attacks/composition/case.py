@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from reissue.attacks.cases import case, short, value_text
-from reissue.attacks.composition.boxes import Column, SeriesBoxes
+from reissue.attacks.composition.boxes import SeriesBoxes
 from reissue.attacks.composition.exposures import at_most
 from reissue.attacks.composition.places import Part, Place
 from reissue.attacks.pictures import Candidates, Shown, TargetGroup
+from reissue.published.boxes import CommonColumn
 from reissue.words import listed, plural
 
 __all__ = ["describe", "description"]
@@ -54,7 +55,7 @@ def description(boxes: SeriesBoxes, part: Part) -> str:
     return f"has {listed(words)}" if words else "is in them, whoever it is"
 
 
-def _text(column: Column, lo: int, hi: int) -> str:
+def _text(column: CommonColumn, lo: int, hi: int) -> str:
     """A run of codes as it was published, or by its ends; nothing where it is all there is."""
     if (lo, hi) == (0, len(column.leaves) - 1):
         return ""

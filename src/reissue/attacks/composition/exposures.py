@@ -11,10 +11,10 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.composition.boxes import SeriesBoxes, Words, count_bits
-from reissue.attacks.composition.overlaps import overlapping
 from reissue.attacks.composition.pairs import Pairs
 from reissue.attacks.composition.places import Part, Place, Undecided, find_place
 from reissue.published.boxes import BoxBounds
+from reissue.published.joins import overlapping
 
 __all__ = ["ONE_BY_ONE", "Exposures", "at_most", "mark", "people_at_most", "shared_part", "verify"]
 

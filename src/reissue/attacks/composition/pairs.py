@@ -7,7 +7,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.composition.boxes import SeriesBoxes
-from reissue.attacks.composition.overlaps import overlapping
+from reissue.published.joins import overlapping
 
 __all__ = ["COMPARED", "FEW", "SEEDS", "Compared", "Pairs", "meeting_pairs"]
 

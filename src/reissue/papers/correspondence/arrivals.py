@@ -11,7 +11,7 @@ from reissue.counting.segments import pieces, ranges
 from reissue.errors import DataError
 from reissue.papers.correspondence.earlier import Arrived, Covers, covers_of
 from reissue.papers.correspondence.history import ChainHistory
-from reissue.published.groups import PublishedValues
+from reissue.published.boxes import PublishedValues
 
 __all__ = ["arrived_after"]
 

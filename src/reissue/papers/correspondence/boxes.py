@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.composition.overlaps import overlapping
 from reissue.counting.histogram import common
 from reissue.errors import CannotRunError
-from reissue.published.boxes import BoxBounds
-from reissue.published.groups import ReleaseCounts, SeriesCounts
+from reissue.published.boxes import BoxBounds, SeriesCounts
+from reissue.published.joins import overlapping
 
 __all__ = ["Exposure", "exposures"]
 
@@ -39,7 +38,7 @@ class Exposure:
 
 def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     """For every two releases the worst group pair below the limit, if somebody must stand there."""
-    boxes = [_bounds(views, view) for view in views.releases]
+    boxes = [views.bounds(release) for release in range(len(views.releases))]
     if sum(map(len, boxes)) ** 2 > _MOST:
         raise CannotRunError(
             "the releases are no global recodings, and have too many groups to compare them all.", too_large=True
@@ -53,14 +52,6 @@ def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
             if worst is not None:
                 found.append(worst)
     return found
-
-
-def _bounds(views: SeriesCounts, view: ReleaseCounts) -> BoxBounds:
-    """First and last leaves of every group's box."""
-    pairs = list(zip(views.quasi, view.nodes, strict=True))
-    return BoxBounds(
-        np.stack([column.lo[nodes] for column, nodes in pairs]), np.stack([column.hi[nodes] for column, nodes in pairs])
-    )
 
 
 def _meeting(one: BoxBounds, other: BoxBounds) -> tuple[Ints, Ints]:

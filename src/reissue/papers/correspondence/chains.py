@@ -24,7 +24,7 @@ from reissue.counting.histogram import Histogram, common
 from reissue.counting.keys import pack, rank
 from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
-from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
+from reissue.published.boxes import PublishedValues, ReleaseCounts, SeriesCounts
 
 __all__ = [
     "GroupChains",

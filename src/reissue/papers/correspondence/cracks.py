@@ -6,7 +6,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.segments import ranges
 from reissue.papers.correspondence.chains import Targets, targets
-from reissue.published.groups import ReleaseCounts, SeriesCounts
+from reissue.published.boxes import ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
 
 __all__ = ["cracks"]

@@ -22,7 +22,7 @@ from reissue.counting.keys import stable_order
 from reissue.counting.segments import ranges
 from reissue.errors import InternalError
 from reissue.papers.correspondence.pools import Pool, SplitGroups
-from reissue.published.groups import PublishedValues
+from reissue.published.boxes import PublishedValues
 
 __all__ = ["Arrived", "Chained", "Covers", "OpenNode", "Trial", "covers_of"]
 

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from reissue._arrays import Bools, Ints
 from reissue.errors import CannotRunError
 from reissue.papers.correspondence.chains import Targets
-from reissue.published.groups import ReleaseCounts
+from reissue.published.boxes import ReleaseCounts
 
 __all__ = ["ExactTargets", "solve"]
 

@@ -25,7 +25,7 @@ from reissue.counting.keys import pack, rank
 from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
 from reissue.papers.correspondence.chains import lacking_records, refuse_endless, smaller, too_many
-from reissue.published.groups import (
+from reissue.published.boxes import (
     PublishedValues,
     ReleaseCounts,
     SeriesCounts,

@@ -18,7 +18,7 @@ from reissue.papers.correspondence.finding import NAME, ChainGroup, Tally, Worst
 from reissue.papers.correspondence.history import ChainHistory, add_counts, add_release
 from reissue.papers.correspondence.whole import all_at_once
 from reissue.people.knowledge import Knowledge
-from reissue.published.groups import SeriesCounts
+from reissue.published.boxes import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings, varying_columns
 from reissue.published.series import Series
 
