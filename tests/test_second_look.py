@@ -26,7 +26,7 @@ from reissue.papers.second_look import (
 from reissue.papers.updates.attack import risks
 from reissue.people.histories import histories_of_members
 from reissue.people.membership import membership
-from reissue.published.groups import SeriesCounts
+from reissue.published.boxes import SeriesCounts
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next

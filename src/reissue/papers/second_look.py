@@ -23,7 +23,7 @@ from reissue.people.histories import PersonHistories, link_people
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import membership
 from reissue.protection import Protection
-from reissue.published.groups import SeriesCounts
+from reissue.published.boxes import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings
 from reissue.published.series import Series
 from reissue.requirements import Requirement, by_column, parse

@@ -99,8 +99,9 @@ def count_bits(words: Words) -> Ints:
 
 def boxes_of(series: Series) -> SeriesBoxes:
     """Read the boxes of all releases."""
-    boxes = read_boxes(series.releases, series.schema)
-    names, groups = _groups(series.releases)
+    shown = [release.of_its_columns() for release in series.releases]
+    boxes = read_boxes(shown, series.schema)
+    names, groups = _groups(shown)
     if len(names) > _MOST:
         raise CannotRunError(f"there are more than {_MOST:,} different sensitive values to compare.", too_large=True)
     model = _model(series.schema, names)
@@ -112,7 +113,7 @@ def boxes_of(series: Series) -> SeriesBoxes:
         boxes.columns,
         names,
         None if model.fixed else model.can[: len(names), : len(names)],
-        tuple(int(one.sizes.sum()) for one in series.releases),
+        tuple(int(one.sizes.sum()) for one in shown),
     )
 
 
