@@ -11,6 +11,7 @@ from reissue.cli.commands.plan import seconds_of
 from reissue.errors import InputError
 from reissue.policy import Policy
 from reissue.schema import Schema
+from reissue.words import percent
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_someone_who_knows_groups_is_told_beside_someone_with_a_register(
     assert run([*asked, "--limit", "0.9", "--json"]) == FINE
     best = json.loads(capsys.readouterr().out)["outcomes"][0]
     assert best["risk_groups_known"] >= best["risk"] - 1e-9
-    known = f"{best['risk_groups_known']:.2f} ({best['exposed_groups_known']})"
+    known = f"{percent(best['risk_groups_known'])} ({best['exposed_groups_known']})"
     assert known in shown
     assert known in page.read_text()
 

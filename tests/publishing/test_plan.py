@@ -37,7 +37,7 @@ from reissue.publishing.plan import (
 from reissue.publishing.plan.planning import _Search
 from reissue.publishing.plan.rehearsal import sentence
 from reissue.publishing.publish import publish_next
-from reissue.report.plan_page import plan_html
+from reissue.report import plan_html
 from reissue.schema import Schema
 
 SCHEMA = synth.schema().with_roles({"hospital": "drop"})
@@ -238,7 +238,7 @@ def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> Non
     made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=0)
     assert made.recommended is not None
     assert made.recommended.setting == tight
-    assert f"each other's people: {apart.name}, at" in " ".join(made.sentences)
+    assert f"each other's people: {apart.words}, at" in " ".join(made.sentences)
     only = plan(months(150, 2), synth.schema(), settings=[apart], limits=Limits(0.99, 0.4, 0.2), further=0)
     assert "each other's people" not in " ".join(only.sentences)
 
@@ -254,7 +254,7 @@ def test_for_readers_who_learn_cohorts_by_themselves_are_tried_and_judged() -> N
     written = policy_toml(made)
     assert written is not None
     assert 'prior = "learned"' in written
-    assert "also by someone who learns" in " ".join(made.sentences)
+    assert "to learn which people tend to have which value" in " ".join(made.sentences)
     with pytest.raises(SchemaError, match="prior"):
         plan(months(120, 2), SCHEMA, settings=[POOLS[2]], limits=Limits(prior="wild"), further=0)
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from reissue.ledger import Ledger
+from reissue.outcome.plan import view_of
 from reissue.publishing.plan import Limits, Outcome, Plan, RehearsalEnd, Setting
 from reissue.schema import Role, Schema
 from reissue.web.pages import fragment
@@ -203,11 +204,11 @@ def test_a_plan_in_which_nothing_suffices_is_shown() -> None:
     one = Outcome(Setting("pool", "k=5"), (), RehearsalEnd.IMPOSSIBLE, "It cannot.")
     made = Plan(Limits(limit=0.5), (), 2, (one,), None, 0, guess=True)
     desk = SimpleNamespace(name="d")
-    known = {"desk": desk, "job": desk, "plan": made, "best": None, "method": "", "moved": False, "chart": None}
+    known = {"desk": desk, "job": desk, "plan": view_of(made), "best": None, "moved": False, "chart": None}
     page = fragment(
         "planned.html", running=None, path="/plan/d", sentences=["Nothing."], tried={}, waves=["a.csv"], **known
     )
-    assert "nothing suffices" in page
+    assert "No setting is safe" in page
     assert "Plan with other limits" in page
     assert "Try the first release" not in page
 

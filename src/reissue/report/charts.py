@@ -7,10 +7,11 @@ from typing import Any
 
 from reissue.attacks.pictures import Bars, IntervalCounts
 from reissue.outcome.findings import RiskGrowth
+from reissue.outcome.plan import PlanFrontier
 
-__all__ = ["Axis", "bars", "fit", "growth_chart", "histogram"]
+__all__ = ["Axis", "bars", "fit", "frontier_chart", "growth_chart", "histogram"]
 
-WIDTH, HEIGHT = 480, 240
+WIDTH, HEIGHT, TALL = 480, 240, 280
 LEFT, RIGHT, TOP, BOTTOM = 72, 12, 16, 48
 """Margins around the area that is drawn on."""
 MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
@@ -154,3 +155,31 @@ def growth_chart(growth: RiskGrowth) -> dict[str, Any]:
         for place, line in enumerate(growth.lines)
     ]
     return {**frame([(across(one), str(one)) for one in releases], up.ticks()), "lines": lines}
+
+
+def frontier_chart(frontier: PlanFrontier) -> dict[str, Any]:
+    """Draw loss across and probability up; a mark for each method, filled on the frontier."""
+    across = fit(0, max(*(one.loss for one in frontier.points), 0.05), LEFT, WIDTH - RIGHT)
+    up = Axis(0.0, 1.0, TALL - BOTTOM, TOP)
+    methods = list(dict.fromkeys(one.method for one in frontier.points))
+    place = {name: number % len(MARKS) for number, name in enumerate(methods)}
+    points = [
+        {
+            "x": across(one.loss),
+            "y": up(min(one.probability, 1.0)),
+            "mark": MARKS[place[one.method]],
+            "place": place[one.method],
+            "hollow": not one.frontier,
+            "best": one.recommended,
+            "title": one.title,
+        }
+        for one in frontier.points
+    ]
+    return {
+        **frame(across.ticks(5), up.ticks(4), TALL),
+        "limit": up(frontier.limit),
+        "limit_text": f"{frontier.limit:g}",
+        "methods": [(name, MARKS[place[name]], place[name]) for name in methods],
+        "points": points,
+        "sentence": frontier.sentence,
+    }

@@ -17,9 +17,11 @@ from reissue.files.tables import write_text
 from reissue.outcome.costs import Costs
 from reissue.outcome.costs import view_of as costs_view
 from reissue.outcome.findings import INPUTS, refused, view_of
+from reissue.outcome.plan import view_of as plan_view
 from reissue.outcome.view import BAD, GOOD, UNSURE
+from reissue.publishing.plan import Plan
 from reissue.publishing.turn import Publication
-from reissue.report.charts import growth_chart
+from reissue.report.charts import frontier_chart, growth_chart
 from reissue.report.pictures import drawing
 from reissue.utility import measure
 from reissue.words import number
@@ -27,7 +29,7 @@ from reissue.words import number
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
 
-__all__ = ["environment", "publication_html", "report_html", "template", "write_report"]
+__all__ = ["environment", "plan_html", "publication_html", "report_html", "template", "write_report"]
 
 _SYMBOLS = {BAD: "✕", GOOD: "✓", UNSURE: "?"}
 
@@ -75,6 +77,13 @@ def publication_html(made: Publication) -> str:
     title = f"Release {made.number}, attacked together with all earlier ones"
     utility = {"this release": [measure(made.release)]}
     return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
+
+
+def plan_html(plan: Plan) -> str:
+    """Return a plan as one HTML page."""
+    view = plan_view(plan)
+    chart = None if view.frontier is None else frontier_chart(view.frontier)
+    return template("plan.html").render(view=view, chart=chart)
 
 
 @cache

@@ -22,15 +22,12 @@ from reissue.cli._options import (
     source_of,
 )
 from reissue.errors import InputError
-from reissue.words import number
 
 if TYPE_CHECKING:
-    from reissue.publishing.plan import Dynamics, Outcome, Plan, Progress
+    from reissue.publishing.plan import Dynamics, Plan, Progress
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}
-_REASONS = 5
-"""So many different reasons are shown why settings made no release."""
 
 
 @app.command()
@@ -136,7 +133,7 @@ def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path 
     """The policy to a file of its own, or into the schema's, and the page; the files that were written."""
     from reissue.files.tables import write_text
     from reissue.publishing.plan import policy_toml, with_policy
-    from reissue.report.plan_page import plan_html
+    from reissue.report import plan_html
 
     text, written = policy_toml(made), []
     if policy is not None and text is not None:
@@ -190,58 +187,11 @@ def watching() -> "Iterator[Callable[[Progress], None]]":
         yield show
 
 
-_HEADINGS = (
-    "",
-    "setting",
-    "outcome",
-    "releases",
-    "exposed",
-    "surest",
-    "groups known",
-    "loss",
-    "queries",
-    "margins",
-    "counterfeits",
-)
-
-
 def show_plan(made: "Plan") -> None:
-    """The situation, the frontier as a table, and the recommendation in words."""
-    _render.say(*made.situation)
-    frontier = {one.setting.name for one in made.frontier}
-    best = None if made.recommended is None else made.recommended.setting.name
-    rows = [_row(one, one.setting.name == best, one.setting.name in frontier) for one in made.outcomes]
-    title = "A guess: the waves after the first were simulated" if made.guess else ""
-    _render.show_rows([*_HEADINGS, "left out", "CPU s"], rows, title)
-    _render.say(
-        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect.",
-        "surest: how surely anybody is linked to a value by someone with a register; groups known: by someone who "
-        "knows everyone's group, and how many people are above the limit then.",
-    )
-    without = [one for one in made.outcomes if one.verdict in {"impossible", "could not be tried"}]
-    for reason in list(dict.fromkeys(one.reason for one in without))[:_REASONS]:
-        same = [one for one in without if one.reason == reason]
-        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
-        _render.say(f"{same[0].setting.name}{more}, {same[0].verdict}: {reason}")
-    _render.say(*made.sentences, *filter(None, [made.warning]))
+    """Show the situation, the settings as a table, and the recommendation in words."""
+    from reissue.outcome.plan import view_of
 
-
-def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
-    mark = ">" if best else "*" if frontier else ""
-    if not one.steps:
-        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 8, f"{one.seconds:.1f}"]
-    known = one.known_groups
-    shares = (one.loss, one.query_error, one.margin_error)
-    return [
-        mark,
-        one.setting.name,
-        str(one.verdict),
-        str(one.published),
-        number(one.exposed),
-        f"{one.risk or 0:.2f}",
-        "–" if known is None else f"{known.risk:.2f} ({number(known.people)})",
-        *(f"{share or 0:.1%}" for share in shares),
-        number(one.counterfeits),
-        number(one.left_out),
-        f"{one.seconds:.1f}",
-    ]
+    view = view_of(made)
+    _render.say(*view.situation)
+    _render.show_table(view.summary, view.summary.caption)
+    _render.say(*view.legend, *view.reasons, *view.sentences)

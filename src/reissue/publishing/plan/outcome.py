@@ -8,13 +8,18 @@ from typing import Any
 
 from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Section
-from reissue.words import plural
+from reissue.words import percent, plural
 
-__all__ = ["KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
+__all__ = ["HELP", "KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
 
 
 _REASONS = 3
 """So many reasons are told in a sentence; the table has all."""
+HELP = (
+    "What may help: allow more suppressed records or counterfeits, generalize or drop a quasi-identifier, or publish "
+    "less often."
+)
+"""What to do where nothing suffices."""
 
 
 class RehearsalEnd(StrEnum):
@@ -48,7 +53,7 @@ class RehearsedRelease:
     """Groups that were joined with neighbours, because people in them would have been exposed."""
     exposed: int
     risk: float
-    """How surely anybody is linked to a value, after this release."""
+    """The highest probability of anyone's value, after this release."""
     knowledge: str
     seconds: float
 
@@ -58,9 +63,9 @@ class KnownGroups:
     """What a series gives away to someone who knows everyone's group, whatever the form of a release shows."""
 
     risk: float
-    """How surely anybody is linked to a value."""
+    """The highest probability of anyone's value."""
     people: int
-    """How many people are linked more surely than the limit."""
+    """How many people are linked to a value beyond the limit."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """Rows left out of all releases."""
+        """Suppressed records of all releases."""
         return sum(step.left_out for step in self.steps)
 
     @property
@@ -122,12 +127,12 @@ class Outcome:
 
     @property
     def risk(self) -> float | None:
-        """How surely anybody is linked to a value, in any release."""
+        """The highest probability of anyone's value in any release."""
         return max((step.risk for step in self.steps), default=None)
 
     @property
     def cost(self) -> float:
-        """What is compared: loss, and counterfeits and people left out as shares of the records."""
+        """What is compared: loss, and counterfeits and suppressed records as shares of the records."""
         return (self.loss or 0.0) + (self.counterfeits + self.left_out) / max(self.rows, 1)
 
     def beats(self, other: "Outcome") -> bool:
@@ -137,7 +142,7 @@ class Outcome:
 
     @property
     def measures(self) -> tuple[float, ...]:
-        """The surest link, shares of counterfeits and left out, and the loss: less is better in each."""
+        """The highest probability, shares of counterfeits and suppressed records, and the loss: less is better."""
         rows = max(self.rows, 1)
         return (self.risk or 0.0, self.counterfeits / rows, self.left_out / rows, self.loss or 0.0)
 
@@ -172,10 +177,10 @@ class Outcome:
         """As it ends by another limit than `before`: what went too far is given up there; the rest is not known."""
         above = [place for place, step in enumerate(self.steps) if step.risk > limit]
         if above and self.verdict in {RehearsalEnd.WITHSTOOD, RehearsalEnd.EXPOSED}:
-            why = f"Release {above[0] + 1} links somebody more surely than {limit:g}."
+            why = f"In release {above[0] + 1} somebody's value has a probability above {percent(limit)}."
             return replace(self, steps=self.steps[: above[0] + 1], verdict=RehearsalEnd.EXPOSED, reason=why, room=None)
         if self.verdict == RehearsalEnd.EXPOSED and limit > before:
-            why = f"It was given up by the limit of {before:g}: plan again, and the releases after it are tried, too."
+            why = f"It was given up by the limit of {percent(before)}. Plan again to try the releases after it."
             return replace(self, verdict=RehearsalEnd.UNFINISHED, reason=why)
         return self
 
@@ -204,7 +209,7 @@ class Plan:
     """In the order of their cost, as far as it is known."""
     recommended: Outcome | None
     further: int
-    """How many releases there should be room for."""
+    """How many releases of a simulated continuation it should withstand."""
     guess: bool = False
     """Whether the waves after the first were simulated."""
     untried: tuple[Setting, ...] = ()
@@ -256,16 +261,16 @@ class Plan:
 
     def _short(self, nearest: Outcome) -> str:
         """Where the setting that came nearest ends."""
-        came = f"{nearest.setting.name} came nearest: {nearest.published} of {self.waves} waves could be published"
+        came = f"{nearest.setting.words} came nearest: {nearest.published} of {self.waves} waves could be published"
         if nearest.verdict == RehearsalEnd.EXPOSED:
             people = _people(nearest.exposed)
             end = f"release {len(nearest.steps)} would have exposed {people}" if nearest.exposed else nearest.reason
             return f"{came}; {end.rstrip('.')}."
         if nearest.verdict == RehearsalEnd.WITHSTOOD:
-            room = "and room to go on was not tried"
+            more = "and further releases were not tried"
             if nearest.room is not None:
-                room = f"and {nearest.room} of {self.further} further releases of a simulated continuation"
-            return f"{came}, {room}."
+                more = f"and {nearest.room} of {self.further} further releases of a simulated continuation"
+            return f"{came}, {more}."
         return f"{came}. {nearest.reason}".rstrip(". ") + "."
 
     @property
@@ -278,7 +283,7 @@ class Plan:
         return "no room to go on" if self.frontier else "nothing suffices"
 
     def at(self, limit: float) -> "Plan":
-        """The same plan by another limit, as far as what was tried tells: nothing is tried again, or mended anew."""
+        """The same plan by another limit, as far as what was tried tells: nothing is tried or repaired again."""
         outcomes = tuple(one.at(limit, self.limits.limit) for one in self.outcomes)
         fine = [one for one in outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         roomy = [one for one in fine if one.room is not None and one.room >= self.further]
@@ -352,8 +357,8 @@ class Plan:
         limit, ended = self.limits.limit, [one for one in self.outcomes if one.verdict == RehearsalEnd.EXPOSED]
         if not any((one.risk or 0.0) <= limit for one in ended):
             return []
-        why = "so that there is room for other chances; some that end as exposed are between the two"
-        return [f"Settings were rehearsed against {self.limits.rehearsed:.2f} instead of {limit:g}, {why}."]
+        why = "to leave a margin for chance; some that count as exposed lie between the two"
+        return [f"Settings were rehearsed against a limit of {percent(self.limits.rehearsed)}, {why}."]
 
     def _guessed(self) -> list[str]:
         if not self.guess:
@@ -365,14 +370,15 @@ class Plan:
         if best is None:
             return []
         waves = "simulated waves" if self.guess else "waves"
-        learns = ", also by someone who learns which people tend to have which" * (self.limits.prior == "learned")
-        surely = f"more surely than {self.limits.limit:g}, all releases solved for everyone at once{learns}"
-        safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
+        risk, limit = percent(best.risk or 0.0), percent(self.limits.limit)
         return [
-            f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
+            f"Recommended: {best.setting.words}.",
+            f"{self.waves} of {self.waves} {waves} could be published.",
+            f"The highest probability of anyone's value is {risk}; the limit is {limit}.",
+            _adversary(best, self.limits),
             *filter(None, [self._groups(best), self.learnt]),
-            f"It costs: {_cost(best)}",
-            *([] if self.guess and not self.further else [self._room(best)]),
+            *_cost(best),
+            *([] if self.guess and not self.further else [self._further(best)]),
             *self._cheaper(best),
             *self._apart(best),
         ]
@@ -383,22 +389,26 @@ class Plan:
         if best.steps and best.steps[-1].knowledge == "groups":
             return ""
         if known is None:
-            return f"What {who[0].lower()}{who[1:]} gets was not tried."
+            return "It was not tried what someone learns who also knows everyone's group."
         if not known.people:
-            return f"{who} links nobody more surely than that either (at worst {known.risk:.2f})."
+            return f"{who} links nobody to a value beyond the limit either (at worst {percent(known.risk)})."
         return (
-            f"{who} links {_people(known.people)} more surely than that (at worst {known.risk:.2f}): the limit does "
-            "not cover that. Where somebody may know, plan with `--knowledge groups`."
+            f"{who} links {_people(known.people)} to a value beyond the limit (at worst {percent(known.risk)}). The "
+            "limit does not cover that: where somebody may know groups, plan with `--knowledge groups`."
         )
 
-    def _room(self, best: Outcome) -> str:
+    def _further(self, best: Outcome) -> str:
         if best.room is None:
-            return "Whether there is room for further releases was not tried."
+            return "Further releases were not tried."
         if best.room < self.further:
-            room = f"{plural(self.further, 'further release')} in one, {best.room} in the other"
-            return f"Room to go on, of two simulated continuations: {room}. Plan again as waves arrive."
-        room = f"{plural(best.room, 'further release')} of a simulated continuation could be published, too"
-        return f"Room to go on: {room} (a guess: people come, go and change as they did so far)."
+            return (
+                f"Two continuations of the series were simulated: {plural(self.further, 'further release')} could be "
+                f"published in one, {best.room} in the other. Plan again as waves arrive."
+            )
+        return (
+            f"{plural(self.further, 'further release')} of a simulated continuation could be published too. That is a "
+            "guess: people come, go and change as they did so far."
+        )
 
     def _cheaper(self, best: Outcome) -> list[str]:
         """Why nothing that costs less would do."""
@@ -407,13 +417,13 @@ class Plan:
         short = [one for one in cheaper if one.verdict == RehearsalEnd.WITHSTOOD and one.room is not None]
         if short:
             longest = max(short, key=lambda one: one.room or 0)
-            said.append(f"{longest.setting.name} had room for {longest.room} of {self.further} further releases")
+            said.append(f"{longest.setting.words} could publish {longest.room} of {self.further} further releases")
         exposed = [one for one in cheaper if one.verdict == RehearsalEnd.EXPOSED]
         if exposed:
             nearest = max(exposed, key=lambda one: (one.published, -one.exposed))
             people = _people(nearest.exposed)
-            said.append(f"{nearest.setting.name} would have exposed {people} at release {len(nearest.steps)}")
-        return [f"What costs less does not suffice: {'; '.join(said)}."] if said else []
+            said.append(f"{nearest.setting.words} would have exposed {people} at release {len(nearest.steps)}")
+        return [f"Cheaper settings do not suffice: {'; '.join(said)}."] if said else []
 
     def _apart(self, best: Outcome) -> list[str]:
         """What it costs where providers are not to learn about each other's people."""
@@ -421,29 +431,35 @@ class Plan:
         apart = next((one for one in fine if one.setting.keeps_providers_apart), None)
         if apart is None or best.setting.keeps_providers_apart:
             return []
-        cost = (
-            f"{apart.setting.name}, at {apart.loss or 0:.1%} information loss; what is recommended does not see to it"
-        )
-        return [f"Where those who contribute records are not to learn about each other's people: {cost}."]
+        cost = f"{apart.setting.words}, at {apart.loss or 0:.1%} information loss"
+        return [
+            (
+                f"Where those who contribute records must not learn about each other's people: {cost}. The recommended "
+                "setting does not see to that."
+            )
+        ]
 
     def _nothing(self) -> list[str]:
         fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         if not self.tested:
             return self._untested()
-        said = ["Nothing that was tried stays below the limit within what may be spent."]
+        said = ["No setting that was tried stays below the limit at the cost that is allowed."]
         if fine:
             longest = max(fine, key=lambda one: one.room or 0)
-            room = f"{longest.setting.name} could publish {longest.room or 0} of them"
-            more = f"none as many more of a simulated continuation ({self.further})"
-            said = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
-        ways = ["allow more people left out or more counterfeits", "generalize or drop a quasi-identifier"]
-        return [*said, f"What may help: {', '.join(ways)}, or publish less often."]
+            settings = f"{plural(len(fine), 'setting')} {'is' if len(fine) == 1 else 'are'}"
+            said = [
+                (
+                    f"{settings} safe for these {self.waves} waves. None stayed safe when {self.further} more were "
+                    f"simulated; {longest.setting.words} came furthest, with {longest.room or 0} of them."
+                )
+            ]
+        return [*said, HELP]
 
     def _untested(self) -> list[str]:
         """That there is no verdict on anything, and why."""
         if not self.not_tried:
-            return ["No setting was tried to the end, so it is not known whether one would do."]
-        none = "No setting could be tried, so it is not known whether one would do: this is no verdict on your tables."
+            return ["No setting was tried to the end, so it is not known whether one is safe."]
+        none = "No setting could be tried, so it is not known whether one is safe. This is no verdict on your tables."
         return [none, _why(self.not_tried)]
 
 
@@ -454,20 +470,28 @@ def _why(failed: Sequence[Outcome]) -> str:
     return " ".join(["Why:", *(reason for reason, _ in reasons[:_REASONS]), *more])
 
 
-def _readers(one: Outcome) -> str:
-    """What readers were taken to know."""
+def _adversary(one: Outcome, limits: Limits) -> str:
+    """Against whom the limit is kept."""
     knows = one.steps[-1].knowledge if one.steps else ""
-    return "readers know everyone's group" if knows == "groups" else "readers have a register of who is in it"
+    has = "know everyone's group" if knows == "groups" else "have a register of who is in each release"
+    learns = ", and to learn which people tend to have which value" if limits.prior == "learned" else ""
+    return f"The adversary is taken to {has}{learns}, and solves all releases for everyone at once."
 
 
-def _cost(one: Outcome) -> str:
+def _cost(one: Outcome) -> list[str]:
     rows = max(one.rows, 1)
-    return (
-        f"{one.loss or 0:.1%} information loss; half of random count queries are off by {one.query_error or 0:.1%} or "
-        f"less, shares of sensitive values by {one.margin_error or 0:.1%} at worst; over all releases "
-        f"{plural(one.counterfeits, 'counterfeit')} ({one.counterfeits / rows:.1%} of the records) and "
-        f"{_people(one.left_out)} left out ({one.left_out / rows:.1%})."
-    )
+    added, left = _of(one.counterfeits, "counterfeit", rows), _of(one.left_out, "suppressed record", rows)
+    return [
+        (
+            f"It costs {one.loss or 0:.1%} information loss. Half of random count queries are off by "
+            f"{one.query_error or 0:.1%} or less, shares of sensitive values by {one.margin_error or 0:.1%} at worst."
+        ),
+        f"Over all releases {added} and {left}.",
+    ]
+
+
+def _of(count: int, noun: str, rows: int) -> str:
+    return f"{plural(count, noun)} ({count / rows:.1%} of the records)" if count else f"no {noun}s"
 
 
 def _people(number: int) -> str:

@@ -22,6 +22,17 @@ _MARGIN = 0.95
 _SIZE = re.compile(r"\bk=(\d+)")
 
 
+_OPTIONS = {
+    "by_itself": "each cohort diverse on its own",
+    "size": "cohorts of {value} people or more",
+    "grow": "cohorts that grow freely",
+    "apart": "cohorts of one provider each",
+    "m": "against {value} colluding",
+    "e": "differences of {value} people or more",
+}
+"""Options of methods to what they mean; those that all settings of a method have in common are not named."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a plan may risk and spend."""
@@ -91,6 +102,14 @@ class Setting:
         """A short description, such as `pool k=5 & l=3`."""
         more = [f"{name} {value}" for name, value in self.options.items()]
         return ", ".join([f"{self.method} {self.require}", *more])
+
+    @property
+    def words(self) -> str:
+        """The same for people who know no options: what each one means."""
+        known = [(name, value) for name, value in self.options.items() if name in _OPTIONS and value is not False]
+        return ", ".join(
+            [f"{self.method} {self.require}", *(_OPTIONS[name].format(value=value) for name, value in known)]
+        )
 
     @classmethod
     def parse(cls, text: str) -> "Setting":

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.outcome.plan import setting_of
 from reissue.publishing.plan import Outcome, Plan, Setting
 from reissue.web.jobs import BusyError, PieceOfWork, State
 from reissue.web.pages import fragment, show
@@ -96,7 +97,7 @@ async def following(request: Request) -> Response:
 
 
 def _followed(desk: Desk, job: PieceOfWork) -> Response:
-    outcome = Outcome.of(job.outcome["outcome"]) if job.state == State.DONE else None
+    outcome = setting_of(Outcome.of(job.outcome["outcome"])) if job.state == State.DONE else None
     headers = {} if job.state == State.RUNNING else {"HX-Trigger": "plan-changed"}
     return HTMLResponse(fragment("trying.html", desk=desk, job=job, outcome=outcome), headers=headers)
 
@@ -108,7 +109,7 @@ async def beside(request: Request) -> Response:
     job = jobs.done(request.path_params["job"])
     first = jobs.done(job.given["tried"]) if "tried" in job.given else job
     found = first.outcome["beside"] if job is first else job.outcome
-    outcome = Outcome.of(first.outcome["outcome"])
+    outcome = setting_of(Outcome.of(first.outcome["outcome"]))
     shown = {"name": first.outcome["name"], "rows": first.outcome["rows"], "found": found, "outcome": outcome}
     return show(request, "beside.html", desk=desk, first=first, **shown)
 

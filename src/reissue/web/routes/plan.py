@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
-from reissue.methods import registered as methods
+from reissue.outcome.plan import view_of
 from reissue.publishing.plan import Outcome, Plan, policy_toml, with_policy
-from reissue.report.plan_page import frontier_chart
+from reissue.report.charts import frontier_chart
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import room_of
@@ -88,18 +88,17 @@ async def planned(request: Request) -> Response:
     desk, job, made = plan_of(request)
     asked = request.query_params.get("limit")
     shown = made if asked is None else made.at(number_of(asked, 0.01, 0.99))
-    best = shown.recommended
+    view = view_of(shown)
     return show(
         request,
         "planned.html",
         desk=desk,
         job=job,
-        plan=shown,
-        best=None if best is None else best.setting.name,
-        method="" if best is None else methods()[best.setting.method].summary,
+        plan=view,
+        best=next((one for one in view.settings if one.recommended), None),
         moved=shown.limits.limit != made.limits.limit,
         sentences=job.outcome["sentences"],
-        chart=frontier_chart(shown),
+        chart=None if view.frontier is None else frontier_chart(view.frontier),
         tried=desk.notes["tried"],
         waves=[path.name for path in desk.files["wave"]],
     )

@@ -15,10 +15,12 @@ from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
 from reissue.files.tables import detect_dialect
 from reissue.ledger.pack import plain
+from reissue.outcome.plan import frontier_of
 from reissue.proposing.column_form import picture_of
 from reissue.proposing.propose import Guess
 from reissue.publishing.plan import Limits, Plan, Progress, Setting, plan, propose_series, try_setting
-from reissue.report.plan_page import frontier_chart, plan_html
+from reissue.report import plan_html
+from reissue.report.charts import frontier_chart
 from reissue.report.utility_page import model_chart
 from reissue.schema import Schema
 from reissue.taxonomy.paths import groups_of
@@ -123,8 +125,8 @@ def _planned(given: Mapping[str, Any], folder: Path, tell: Tell) -> Plan:
 def _points(now: Progress, folder: Path, tell: Tell) -> None:
     """What is known so far, whole or not at all: the page may read it any time."""
     beside = folder / "points.part"
-    chart = frontier_chart(now.so_far)
-    beside.write_text(json.dumps({"chart": chart, "limit": now.so_far.limits.limit}), encoding="utf-8")
+    found = frontier_of(now.so_far)
+    beside.write_text(json.dumps({"chart": None if found is None else frontier_chart(found)}), encoding="utf-8")
     beside.replace(folder / "points.json")
     # By time where that is known: some settings take much longer than others.
     share = now.done / max(now.settings, 1) if now.left is None else now.seconds / max(now.seconds + now.left, 1e-9)
