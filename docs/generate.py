@@ -1,10 +1,12 @@
 """Write the pages that are generated, from the package and the decisions: `python docs/generate.py`."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
 
+from reissue.attacks import registered as registered_attacks
 from reissue.cli._app import COMMANDS, EXIT_CODES, load
 from reissue.methods import registered
 from reissue.publishing.anonymize import DEFAULT_METHOD
@@ -94,6 +96,27 @@ GLOSSARY = Path(__file__).parent / "reference" / "glossary.md"
 WORDS = Path(__file__).parents[1] / "src" / "reissue" / "glossary.md"
 """The glossary is in the package, for `reissue explain`."""
 
+ATTACKS = Path(__file__).parent / "reference" / "attacks.md"
+_TOLD = re.compile(r"(?<=<!-- registration -->\n).*?(?=<!-- end of registration -->)", re.DOTALL)
+"""What an attack says of itself, between two marks below its heading."""
+
+
+def attacks() -> str:
+    """Return the page of attacks, with what each one says of itself."""
+    head, *sections = re.split(r"^(?=## )", ATTACKS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return head + "".join(_with_registration(section) for section in sections)
+
+
+def _with_registration(section: str) -> str:
+    name = section.partition("\n")[0].removeprefix("## ")
+    its = registered_attacks().get(name)
+    if its is None:
+        return section
+    prevention = "\n".join(f"- {advice}" for advice in its.prevention)
+    told = f"\n{its.summary}\n\n{its.story} It needs {its.needs}.\n\nWhat would prevent it:\n\n{prevention}\n\n"
+    return _TOLD.sub(lambda _: told, section)
+
+
 DECISIONS = Path(__file__).parent / "decisions"
 
 
@@ -107,6 +130,7 @@ def decisions() -> str:
 
 
 if __name__ == "__main__":
+    ATTACKS.write_text(attacks(), encoding="utf-8")
     (DECISIONS / "index.md").write_text(decisions(), encoding="utf-8")
     TARGET.write_text(page(), encoding="utf-8")
     GLOSSARY.write_text(WORDS.read_text(encoding="utf-8"), encoding="utf-8")

@@ -83,6 +83,8 @@ def test_the_command_line_reference_is_fresh_and_complete() -> None:
     assert (ROOT / "docs" / "reference" / "glossary.md").read_text() == words.read_text(), (
         "run: python docs/generate.py"
     )
+    attacks = str(runpy.run_path(str(ROOT / "docs" / "generate.py"))["attacks"]())
+    assert (ROOT / "docs" / "reference" / "attacks.md").read_text() == attacks, "run: python docs/generate.py"
     for command in COMMANDS:
         assert f"## reissue {command}\n" in page
     for method, its in registered().items():
