@@ -435,7 +435,7 @@ ELAPSED = Figure(
             ),
         ),
     ),
-    remark="m-invariance with small groups is dearer than both here: it divides each bucket into groups of near people, which e-equivalence may not.",
+    remark="m-invariance with small groups costs more than both here, because it divides each bucket into groups of near people, which e-equivalence may not do.",
 )
 
 PAPER = Paper(

@@ -171,7 +171,7 @@ def summed(curves: Curves, measure: str, **only: str) -> int:
 VIOLATIONS = Figure(
     "003.1",
     "k-anonymous releases that are not BCF-anonymous together",
-    "Adult whole, as in the paper. Below the line *k* the promise is broken.",
+    "Adult whole, as in the paper. Below the line *k* the guarantee is broken.",
     "k",
     violations,
     (

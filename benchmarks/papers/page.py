@@ -1,4 +1,4 @@
-"""The page that puts the papers' figures beside ours: written from the tables that the command made."""
+"""Write the page that compares the papers' figures with ours, from the tables that the command made."""
 
 import re
 from collections.abc import Sequence
@@ -9,30 +9,38 @@ from benchmarks.papers.figure import Curves, Figure, Paper
 __all__ = ["render", "verdicts"]
 
 HEAD = """\
-# The papers' figures, beside ours
+# The papers' figures, reproduced
 
-Reissue's attacks and methods for series come from five papers. This page makes their experiments again, figure by figure. The papers
-are at hand as text without pictures, so the left column is what their text says of a curve, in our words; the right one is what our
-curves show, computed from the tables beside the pictures. *Holds* means that the direction is the same; the sizes stand beside each other.
-What does not hold stays, with the reason where it is known.
+Five papers define most of the attacks and methods for series that Reissue implements. This page repeats their experiments with our
+implementations and says, figure by figure, whether what the paper reports also holds here.
 
-Made by `python -m benchmarks papers --out docs/papers`, and a single figure by `python -m benchmarks papers --figure {example}`; the public data
-sets that stand in for the papers' are named at each paper. The whole set took {minutes} CPU minutes on two shared cores. CPU seconds are of this
-machine and not to be compared with the papers' machines of their time.
+| paper | subject | in Reissue |
+|---|---|---|
+| Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, EDBT 2008 | tables that only grow | [correspondence](../concepts/correspondence.md) |
+| Li and Zhou, *Challenging more updates: towards anonymous re-publication of fully dynamic datasets*, 2008 | values that change | [updates, distinct](../concepts/updates.md) |
+| Wong, Fu, Wang and Pei, *Anonymization-based attacks in privacy-preserving data publishing*, 2009 | readers who know the algorithm | [minimality, mask](../concepts/minimality.md) |
+| He, Barman and Naughton, *Preventing equivalence attacks in updated, anonymized data*, ICDE 2011 | people who come and go | [invariance, equivalence](../concepts/invariance.md) |
+| Rani and Nageswari, *Provider aware anonymization algorithm for preserving m-privacy*, IJERA 4(7), 2014 | several providers who may collude | [coalition, providers](../concepts/providers.md) |
+
+**How to read it.** We have the papers' text without their pictures. The left column of each table says in our words what the text reports about a curve; the right column says what our curve shows, computed from the CSV file beside the
+picture. *Holds* means that the direction is the same; sizes are printed beside each other. Where something differs, a remark says why, as far as we know. {total}
+
+**Reproduce it.** `python -m benchmarks papers --out docs/papers` makes everything ({minutes} CPU minutes on two shared cores), `python -m benchmarks papers --figure {example}` a single figure. Some data sets of the papers may not be passed on; each section names the public one that
+replaces them. CPU seconds are of our machine.
 """
 
 
 def verdicts(figure: Figure, curves: Curves) -> list[tuple[str, bool, str]]:
-    """Each claim of the paper, whether it holds, and our numbers."""
+    """Return each statement of the paper, whether it holds, and our numbers."""
     return [(claim.paper, *claim.judge(curves)) for claim in figure.claims]
 
 
 def render(papers: Sequence[Paper], folder: Path, minutes: float) -> str:
-    """The whole page, from the tables in a folder; figures without one are named as not made."""
+    """Return the whole page, from the tables in a folder; figures without one are named as not made."""
     files = {figure.number: folder / f"{figure.number}.csv" for paper in papers for figure in paper.figures}
     curves = {number: Curves.load(path) for number, path in files.items() if path.is_file()}
     judged = {f.number: verdicts(f, curves[f.number]) for paper in papers for f in paper.figures if f.number in curves}
-    parts = [HEAD.format(minutes=f"{minutes:.0f}", example=next(iter(files))), _summary(papers, judged)]
+    parts = [_head(files, judged, minutes), _summary(papers, judged)]
     for paper in papers:
         parts.append(f"## {_heading(paper)}\n\n{paper.setting}\n")
         parts += [
@@ -41,12 +49,18 @@ def render(papers: Sequence[Paper], folder: Path, minutes: float) -> str:
     return "\n".join(parts)
 
 
+def _head(files: dict[str, Path], judged: dict[str, list[tuple[str, bool, str]]], minutes: float) -> str:
+    holds = [good for found in judged.values() for _, good, _ in found]
+    total = f"Of {len(holds)} statements {sum(holds)} hold here."
+    return HEAD.format(minutes=f"{minutes:.0f}", example=next(iter(files)), total=total)
+
+
 def _heading(paper: Paper) -> str:
     return f"{paper.number} {paper.title}"
 
 
 def _summary(papers: Sequence[Paper], judged: dict[str, list[tuple[str, bool, str]]]) -> str:
-    lines = ["| paper | figure | what | claims that hold here |", "|---|---|---|---|"]
+    lines = ["| paper | figure | subject | statements that hold here |", "|---|---|---|---|"]
     for paper in papers:
         for figure in paper.figures:
             if figure.number not in judged:
@@ -63,7 +77,7 @@ def _title(figure: Figure) -> str:
 
 
 def _anchor(figure: Figure) -> str:
-    """The address of its heading, as Markdown writes it."""
+    """Return the address of its heading, as Markdown writes it."""
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", _title(figure)).strip().lower())
 
 
