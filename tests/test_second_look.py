@@ -23,9 +23,8 @@ from reissue.papers.second_look import (
     records_left,
     targets_have_enough,
 )
+from reissue.papers.tracking.membership import histories_of_members, membership
 from reissue.papers.updates.attack import risks
-from reissue.people.histories import histories_of_members
-from reissue.people.membership import membership
 from reissue.published.boxes import SeriesCounts
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize

@@ -18,8 +18,8 @@ import polars as pl
 from benchmarks._measure import cpu
 from benchmarks.papers.figure import Claim, Curves, Figure, Paper, Row, falls, rises, span
 from reissue.attacks import Knowledge
+from reissue.papers.tracking.membership import link_people
 from reissue.papers.updates.attack import risks
-from reissue.people.histories import link_people
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.release.release import Release

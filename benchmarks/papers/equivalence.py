@@ -23,7 +23,7 @@ from reissue.attacks import Knowledge
 from reissue.data.table import Table
 from reissue.methods.invariance.register import RegisterState
 from reissue.papers.equivalence.state import NumberedCrowd, arrive, with_arrival
-from reissue.people.membership import Arrivals, membership
+from reissue.papers.tracking.membership import Arrivals, membership
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, SeriesTable, enter

@@ -23,7 +23,7 @@ from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
 from reissue.papers.equivalence.groups import smaller
 from reissue.papers.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
-from reissue.people.membership import Membership, arrivals, membership
+from reissue.papers.tracking.membership import Membership, arrivals, membership
 from tests.attacks.posteriors import posteriors
 
 __all__ = ["Exposure", "domino", "exposure", "whole"]

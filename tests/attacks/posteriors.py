@@ -1,9 +1,8 @@
 """The update attack's posteriors of a membership that a test made up."""
 
 from reissue._arrays import Floats
+from reissue.papers.tracking.membership import Membership, histories_of_members
 from reissue.papers.updates.attack import Posteriors, risks
-from reissue.people.histories import histories_of_members
-from reissue.people.membership import Membership
 from reissue.updates import UpdateModel
 
 __all__ = ["posteriors"]

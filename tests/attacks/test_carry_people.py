@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.papers.tracking.presence import PresenceIntervals
 from reissue.papers.updates.beliefs import _risks
 from reissue.people.index import PersonIndex, update
-from reissue.people.presence import PresenceIntervals
 from tests.effort import examples
 
 

@@ -12,7 +12,7 @@ from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.papers.equivalence.case import two_groups
 from reissue.papers.equivalence.propagation import propagate
-from reissue.people.membership import membership
+from reissue.papers.tracking.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from tests.attacks.cases import sound

@@ -19,7 +19,7 @@ from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.fixed_values import no_values_fit
 from reissue.papers.equivalence.groups import ValueGroups
 from reissue.papers.equivalence.propagation import propagate
-from reissue.people.membership import Membership, membership
+from reissue.papers.tracking.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.release.release import Release

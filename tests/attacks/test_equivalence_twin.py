@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.people.membership import named_membership
+from reissue.papers.tracking.membership import named_membership
 from reissue.published.series import Series
 from reissue.schema import Schema
 from tests.attacks.carrying import assert_at_hand, assert_every_beginning, random_groups

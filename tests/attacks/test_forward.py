@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.people.histories import link_people
+from reissue.papers.tracking.membership import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema

@@ -10,8 +10,8 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge, Series
 from reissue.data.table import Table
+from reissue.papers.tracking.membership import link_people
 from reissue.papers.updates.attack import risks
-from reissue.people.histories import link_people
 from reissue.schema import Schema
 from reissue.taxonomy.notation import parse_column
 from reissue.updates import UpdateModel

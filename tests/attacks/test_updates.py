@@ -14,7 +14,7 @@ from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.errors import TaxonomyError
-from reissue.people.membership import Membership, membership
+from reissue.papers.tracking.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema

@@ -15,7 +15,7 @@ from reissue.attacks import Knowledge
 from reissue.errors import DataError, InputError, NotMetError, RequirementError
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.history_graph import END, History
-from reissue.people.membership import membership
+from reissue.papers.tracking.membership import membership
 from reissue.published import read_published
 from reissue.published.series import Series
 from reissue.release.release import Release

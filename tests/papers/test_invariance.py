@@ -12,7 +12,7 @@ from reissue.attacks.findings import Status
 from reissue.methods.invariance import regroup
 from reissue.papers.equivalence.exact import buckets, cheapest
 from reissue.papers.equivalence.history_graph import History
-from reissue.people.membership import membership
+from reissue.papers.tracking.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.release.release import Release

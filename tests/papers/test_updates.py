@@ -7,8 +7,8 @@ import pytest
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.papers.series_check import check_series
+from reissue.papers.tracking.membership import link_people
 from reissue.papers.updates.attack import risks
-from reissue.people.histories import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema

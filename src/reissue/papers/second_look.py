@@ -19,9 +19,8 @@ from reissue.errors import CannotRunError
 from reissue.papers.coalition.contributions import Contributions
 from reissue.papers.coalition.records import read_records
 from reissue.papers.equivalence.exact import any_attack, buckets
-from reissue.people.histories import PersonHistories, link_people
+from reissue.papers.tracking.membership import PersonHistories, link_people, membership
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import membership
 from reissue.protection import Protection
 from reissue.published.boxes import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings

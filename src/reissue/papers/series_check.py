@@ -14,10 +14,9 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.papers.tracking.membership import Membership, PersonHistories, histories_of_members, membership
 from reissue.papers.updates.attack import risks
-from reissue.people.histories import PersonHistories, histories_of_members
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates

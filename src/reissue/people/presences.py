@@ -6,6 +6,8 @@ their exact quasi-identifiers; whoever lies in a published combination may be in
 one group.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from reissue.counting.keys import pack, stable_order
 from reissue.counting.segments import ranges
 from reissue.counting.texts import TextCounts, joined_texts
 from reissue.data.table import Table, to_polars
+from reissue.engines.base import Source
 from reissue.errors import InputError, InternalError
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
@@ -26,7 +29,7 @@ from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
 
-__all__ = ["by_register", "from_copy", "own_register"]
+__all__ = ["by_register", "counted_population", "from_copy", "known_columns", "own_register"]
 
 
 def own_register(known: Presences, release: Release) -> Presences:
@@ -118,7 +121,24 @@ def _lookalikes(release: PublishedRelease, rows: Ints) -> pl.Series:
     return looks.select(pl.col("look") + "\3" + turn).to_series()
 
 
-# --- parts -----------------------------------------------------------------------------------------------------------
+# --- registers -------------------------------------------------------------------------------------------------------
+
+
+def counted_population(people: Source, schema: Schema) -> Table:
+    """A table of people that an engine has opened: the different rows, each with how many people it stands for."""
+    known = known_columns(schema, people.columns)
+    counted = people.counts([*known.quasi, *known.sensitive])
+    frame = counted.values.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    times = counted.times.to_numpy().astype(np.int64)
+    table = Table.read(frame, known)
+    totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
+    return replace(table, times=times, domain=replace(table.domain, totals=totals))
+
+
+def known_columns(schema: Schema, columns: Collection[str]) -> Schema:
+    """Everyone's quasi-identifiers, and the sensitive columns if they are there; nothing else need be."""
+    used = {*schema.quasi, *(schema.sensitive if set(schema.sensitive) <= set(columns) else ())}
+    return schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
 
 
 def _shared(schema: Schema, release: PublishedRelease) -> Schema:

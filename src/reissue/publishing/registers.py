@@ -8,7 +8,7 @@ from reissue.data.table import Table, to_polars
 from reissue.engines.registry import MEMORY, open_where_it_lies
 from reissue.errors import InputError, SchemaError
 from reissue.people.knowledge import Knowledge
-from reissue.people.linkage import counted_population
+from reissue.people.presences import counted_population
 from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.words import plural

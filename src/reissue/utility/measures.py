@@ -10,7 +10,7 @@ from reissue.data.table import Table
 from reissue.engines.registry import MEMORY, open_where_it_lies
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.people.linkage import counted_population
+from reissue.people.presences import counted_population
 from reissue.published import PublishedRelease, read_published
 from reissue.published.counted import read_counted
 from reissue.release.release import Release

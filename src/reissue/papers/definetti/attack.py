@@ -33,8 +33,8 @@ from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError
 from reissue.papers.definetti.case import tell
 from reissue.papers.definetti.series import LIMIT, Learnt, guess_together, holds_counterfeits
+from reissue.papers.minimality.linkage import link
 from reissue.people.knowledge import Knowledge
-from reissue.people.linkage import link
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.release import Release

@@ -5,7 +5,7 @@ shows two sets of e people to have the same values, one as the other (definition
 away the other's, and so on through a whole class: the domino. Somebody is exposed if it finds an e below the limit:
 the e that our own releases promise, else the smallest number of values in a group, below which no single release is.
 
-It starts from known membership (see `people.membership`). Whole buckets are attacked exactly, by an integer program for
+It starts from known membership (`tracking.membership`). Whole buckets are attacked exactly, by an integer program for
 each (`exact`); fine groups, of m-invariance or anyone's, by propagation (`propagation`).
 """
 
@@ -20,8 +20,8 @@ from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
 from reissue.papers.equivalence.state import Evidence, NumberedCrowd, arrive, domino_of, with_arrival
 from reissue.papers.second_look import confirm_buckets
+from reissue.papers.tracking.membership import Arrivals, arrivals, named_membership
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import Arrivals, arrivals, named_membership
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 

@@ -17,7 +17,7 @@ from reissue.counting.histogram import Histogram
 from reissue.papers.equivalence.exact import BucketHistory, cheapest, tells_newest
 from reissue.papers.equivalence.groups import ValueGroups
 from reissue.papers.tracking.incremental import enrolled
-from reissue.people.presence import PresenceIntervals
+from reissue.papers.tracking.presence import PresenceIntervals
 
 __all__ = ["BucketPresence", "Found", "Newest", "apart", "kinds_of", "look"]
 

@@ -16,8 +16,8 @@ from reissue.papers.equivalence.exact import BucketHistory, Witness, buckets, wi
 from reissue.papers.equivalence.propagation import Equivalences, apart_from, propagate, rests
 from reissue.papers.equivalence.state import Evidence
 from reissue.papers.tracking.incremental import found as looked_up
+from reissue.papers.tracking.membership import Membership
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import Membership
 from reissue.published.series import Series
 from reissue.words import listed, plural
 

@@ -19,7 +19,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.papers.equivalence.history_graph import END, History, attacks
 from reissue.papers.equivalence.merge import coefficients, tied
-from reissue.people.membership import Membership
+from reissue.papers.tracking.membership import Membership
 
 __all__ = [
     "BucketHistory",

@@ -16,7 +16,7 @@ from reissue._arrays import Bools, Ints
 from reissue.counting.segments import ranges
 from reissue.papers.equivalence import groups as _carry_groups
 from reissue.papers.equivalence.groups import Shown, ValueGroups, apart_of, tokens_of
-from reissue.people.membership import Membership
+from reissue.papers.tracking.membership import Membership
 
 __all__ = ["Equivalences", "apart_from", "falling", "propagate", "propagations", "rests"]
 

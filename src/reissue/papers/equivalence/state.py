@@ -25,9 +25,8 @@ from reissue.papers.equivalence.groups import Shown, ValueGroups, smaller
 from reissue.papers.equivalence.propagation import falling
 from reissue.papers.equivalence.shown_values import KindValues
 from reissue.papers.tracking.incremental import enrolled
+from reissue.papers.tracking.membership import Arrivals, Membership, histories_of_members
 from reissue.papers.updates.beliefs import LeftValues, believe, contradicted
-from reissue.people.histories import histories_of_members
-from reissue.people.membership import Arrivals, Membership
 
 __all__ = ["ArrivedRelease", "Evidence", "NumberedCrowd", "arrive", "domino_of", "with_arrival"]
 

@@ -8,7 +8,7 @@ allow. Its measure is the credibility (definition 2); the limit is 1/m (definiti
 itself names. Near-to-minimality (definition 4), where a stronger requirement was used than intended, is the same
 attack with a limit of one's own: `limits={"minimality": 1/2}`.
 
-Global and local recoding alike: see `people.linkage` for who stands where and `credible` for the worlds. O(s N) for a
+Global and local recoding alike: see `linkage` for who stands where and `credible` for the worlds. O(s N) for a
 group of N people, s of them sensitive, where one set of values can break; all groups that look alike are solved once.
 """
 
@@ -27,9 +27,9 @@ from reissue.errors import CannotRunError, Why
 from reissue.methods.registry import known
 from reissue.papers.minimality.case import tell, worst_of
 from reissue.papers.minimality.credible import BUDGET, Credibility, credibility
+from reissue.papers.minimality.linkage import Linkage, link, link_release
 from reissue.papers.minimality.rules import limit_of, value_sets
 from reissue.people.knowledge import Knowledge
-from reissue.people.linkage import Linkage, link, link_release
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.requirements import Requirement, by_column, parse

@@ -8,7 +8,7 @@ from reissue._arrays import Bools
 from reissue.attacks.cases import case, histogram, in_words, set_text
 from reissue.attacks.pictures import Case, Shown
 from reissue.papers.minimality.credible import Credibility
-from reissue.people.linkage import Linkage
+from reissue.papers.minimality.linkage import Linkage
 from reissue.requirements import Requirement
 from reissue.words import percent, plural
 

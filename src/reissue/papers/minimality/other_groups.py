@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.people.linkage import Linkage
+from reissue.papers.minimality.linkage import Linkage
 
 __all__ = ["Beside"]
 

@@ -7,7 +7,7 @@ is left it is known for certain (definition 11, lemma 2). A later release can so
 values do not change (no update model) the graph has one edge from each value to itself, and the attack is the
 intersection of groups: value association across releases, which m-invariance withstands.
 
-It starts from known membership, or from tables of people and their quasi-identifiers (see `people.histories`); of who
+It starts from known membership, or from tables of people and their quasi-identifiers (`tracking.membership`); of who
 fits several groups only what is certain counts, or what one release tells by itself. The limit is the caller's, else
 the policy's `risk`, else what the worst single release tells by itself, short of certainty: releases should tell nobody
 more together. O(people's different histories x releases x values of a group squared).
@@ -23,9 +23,9 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, SchemaError
 from reissue.papers.second_look import confirm_posteriors
+from reissue.papers.tracking.membership import PersonHistories, link_people
 from reissue.papers.updates.case import tell, worst_place
 from reissue.papers.updates.guess_accuracy import guessed_right
-from reissue.people.histories import PersonHistories, link_people
 from reissue.people.knowledge import Knowledge
 from reissue.protection import Protection
 from reissue.published.series import Series

@@ -12,9 +12,9 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
 from reissue.papers.tracking.incremental import Known, distinct, lasting_values, no_places, paired, renamed, together
-from reissue.people.histories import PersonHistories
+from reissue.papers.tracking.membership import PersonHistories
+from reissue.papers.tracking.presence import PresenceIntervals
 from reissue.people.index import PersonIndex, update
-from reissue.people.presence import PresenceIntervals
 from reissue.solver.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.updates import UpdateModel
 

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.cases import case, group_text, value_text
 from reissue.attacks.pictures import Case, PathColumn, PathEdge, PathNode, Paths, Shown
-from reissue.people.histories import PersonHistories
+from reissue.papers.tracking.membership import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.solver.forward_backward import blocks

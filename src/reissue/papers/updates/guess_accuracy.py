@@ -11,7 +11,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.keys import distinct_keys
 from reissue.counting.texts import MISSING, joined_texts, ranked_texts
-from reissue.people.histories import PersonHistories
+from reissue.papers.tracking.membership import PersonHistories
 from reissue.published.series import Series
 from reissue.release.release import Release
 

@@ -11,6 +11,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.errors import CannotCarryError
 from reissue.papers.tracking.incremental import Known, lasting_values, renamed
+from reissue.papers.tracking.membership import PersonHistories
 from reissue.papers.tracking.person_tracker import (
     CERTAIN,
     IMPOSSIBLE,
@@ -19,7 +20,6 @@ from reissue.papers.tracking.person_tracker import (
     TrajectoryTracker,
     begun,
 )
-from reissue.people.histories import PersonHistories
 from reissue.schema import Schema
 from reissue.updates import fingerprint_of, read_updates
 

@@ -8,7 +8,6 @@ stays `open`. An external table of more people than were published has people wh
 for a group where all candidates fit nowhere else (the paper's matching cardinality is the case that nobody is absent).
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,15 +18,15 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain, Margin, cells_of
 from reissue.data.table import Table, to_polars
-from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError
+from reissue.people.presences import known_columns
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
 from reissue.published.joins import containment
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
-__all__ = ["Linkage", "counted_population", "link", "link_release"]
+__all__ = ["Linkage", "link", "link_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,24 +118,7 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
 
 def _population(data: Any, schema: Schema) -> Table:
     frame, _ = to_polars(data, schema)
-    return Table.read(frame, _known(schema, frame.columns))
-
-
-def counted_population(people: Source, schema: Schema) -> Table:
-    """A table of people that an engine has opened: the different rows, each with how many people it stands for."""
-    known = _known(schema, people.columns)
-    counted = people.counts([*known.quasi, *known.sensitive])
-    frame = counted.values.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    times = counted.times.to_numpy().astype(np.int64)
-    table = Table.read(frame, known)
-    totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
-    return replace(table, times=times, domain=replace(table.domain, totals=totals))
-
-
-def _known(schema: Schema, columns: Collection[str]) -> Schema:
-    """Everyone's quasi-identifiers, and the sensitive columns if they are there; nothing else need be."""
-    used = {*schema.quasi, *(schema.sensitive if set(schema.sensitive) <= set(columns) else ())}
-    return schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
+    return Table.read(frame, known_columns(schema, frame.columns))
 
 
 def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Margin, ...]]:
