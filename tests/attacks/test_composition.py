@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.attacks import Knowledge
-from reissue.attacks.composition import chains, exposures, pairs, places
+from reissue.attacks.composition import places
+from reissue.attacks.composition import search as searching
 from reissue.attacks.composition.boxes import SeriesBoxes, groups_of
 from reissue.attacks.composition.search import search
 from reissue.attacks.findings import Finding, Status
@@ -243,18 +244,18 @@ def test_a_limit_is_a_number_of_values() -> None:
 
 
 def test_what_a_bounded_search_leaves_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chains, "STEPS", 1)
+    monkeypatch.setattr(searching, "STEPS", 1)
     series = [{(0, 4, 0, 2): "uvw"}] * 4
     found = composition(series)
     assert not found.details["complete"]
     assert "as far as was looked" in found.sentence
-    monkeypatch.setattr(places, "STEPS", 1)
+    monkeypatch.setattr(places, "CUTS", 1)
     crossing = [{(0, 4, 0, 2): "uv", (0, 1, 0, 2): "uw", (3, 4, 0, 2): "uw"}, {(0, 4, 0, 2): "vw"}]
     found = composition(crossing)
     assert found.details["undecided"]
-    monkeypatch.setattr(exposures, "ONE_BY_ONE", 0)
+    monkeypatch.setattr(searching, "ONE_BY_ONE", 0)
     assert composition(crossing).details["undecided"]
-    monkeypatch.setattr(pairs, "COMPARED", 1)
+    monkeypatch.setattr(searching, "COMPARED", 1)
     assert not composition(crossing).details["complete"]
 
 

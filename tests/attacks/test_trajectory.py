@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.trajectory.classes import Sight, follow, one_each
+from reissue.attacks.trajectory.classes import LookedAt, follow, one_each
 from reissue.errors import DataError, SchemaError
 from reissue.schema import Schema
 
@@ -24,10 +24,10 @@ SERIES = st.integers(1, 4).flatmap(
 )
 
 
-def seen(people: Sequence[Pattern], release: int) -> Sight:
+def seen(people: Sequence[Pattern], release: int) -> LookedAt:
     there = [(f"p{number}", one[release]) for number, one in enumerate(people) if one[release] is not None]
     marks = pl.Series([mark for mark, _ in there], dtype=pl.String)
-    return Sight(marks, pl.Series([look for _, look in there], dtype=pl.Int64).to_numpy())
+    return LookedAt(marks, pl.Series([look for _, look in there], dtype=pl.Int64).to_numpy())
 
 
 @given(people=SERIES, limit=st.integers(1, 5))

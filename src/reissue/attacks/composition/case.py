@@ -6,8 +6,7 @@ import numpy as np
 
 from reissue.attacks.cases import case, short, value_text
 from reissue.attacks.composition.boxes import SeriesBoxes
-from reissue.attacks.composition.exposures import at_most
-from reissue.attacks.composition.places import Part, Place
+from reissue.attacks.composition.places import Part, Place, people_there
 from reissue.attacks.pictures import Candidates, Shown, TargetGroup
 from reissue.published.boxes import CommonColumn
 from reissue.words import listed, plural
@@ -21,7 +20,7 @@ _LISTED = 3
 
 def describe(boxes: SeriesBoxes, worst: Place, numbers: Sequence[int], limit: int) -> dict[str, object]:
     """What is said of a place: one sentence, and the case."""
-    who, most = description(boxes, worst.part), at_most(boxes, worst)
+    who, most = description(boxes, worst.part), people_there(boxes, worst)
     held = [numbers[place] for place in worst.releases]
     few = int(np.argmin(worst.values.sum(axis=1)))
     values = _values(boxes, worst, few)

@@ -3,21 +3,20 @@
 Whoever has certain quasi-identifiers is in one of the boxes that hold them, and has one of the values of these boxes'
 groups: in each release the union over all such boxes. Boxes of one release may overlap, so a part of space is cut until
 what holds for all of it is known: the boxes that hold all of the part give the least that is left, those that reach
-into it the most. Exact unless it takes more than `STEPS` cuts.
+into it the most. Exact unless it takes more than `CUTS` cuts.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks.composition.boxes import SeriesBoxes
 
-__all__ = ["STEPS", "Part", "Place", "Undecided", "find_place", "values_left"]
+__all__ = ["CUTS", "Part", "Place", "Undecided", "find_place", "people_there", "values_left"]
 
-STEPS = 200
-"""This many parts of space are looked at for one place."""
+CUTS = 200
+"""Parts of space that are examined for one place, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Place:
     values: Bools
     """Releases x values: what is left."""
 
-    @cached_property
+    @property
     def left(self) -> int:
         """How many values are left in the release where fewest are."""
         return int(self.values.sum(axis=1).min())
@@ -87,7 +86,7 @@ def find_place(boxes: SeriesBoxes, part: Part, releases: tuple[int, ...], near: 
     """
     search = _Search(boxes, releases, near)
     waiting = [part]
-    for _ in range(STEPS):
+    for _ in range(CUTS):
         if not waiting:
             return None
         here = waiting.pop()
@@ -106,6 +105,18 @@ def find_place(boxes: SeriesBoxes, part: Part, releases: tuple[int, ...], near: 
     if waiting:
         raise Undecided
     return None
+
+
+def people_there(boxes: SeriesBoxes, place: Place) -> int:
+    """The largest number of people who can be there in all releases of a place."""
+    groups = boxes.groups
+    counts = np.zeros(place.values.shape, np.int64)
+    for number, release in enumerate(place.releases):
+        for group in np.unique(boxes.group[place.boxes[boxes.release[place.boxes] == release]]).tolist():
+            for value, count in groups.counts_of(group).items():
+                counts[number, value] += count
+    counts *= place.values
+    return int(counts.min(axis=0).sum() if boxes.can is None else counts.sum(axis=1).min())
 
 
 class _Search:

@@ -11,7 +11,7 @@ birth). Who shares them with few others in some release can be followed just as 
 Where people have several rows in a release (visits), a pseudonym links these too: what is shown of a person in one
 release is how often each combination of quasi-identifiers occurs in their rows.
 
-The slots of a panel are such marks, of places that people are in: `slots` has what they give away.
+The seats of a panel are such marks too, of places that people are in: see `classes.seat_histories`.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,15 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.finding import limit_of
 from reissue.attacks.registry import Accepts, Heading, Runs, attack
 from reissue.attacks.trajectory.case import describe, describe_slots
-from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses, follow, one_each
-from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
-from reissue.attacks.trajectory.slots import slot_histories
+from reissue.attacks.trajectory.classes import (
+    LookedAt,
+    TrajectoryClasses,
+    follow,
+    lasting_classes,
+    lasting_columns,
+    one_each,
+    seat_histories,
+)
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, SchemaError
 from reissue.people.knowledge import Knowledge
@@ -80,8 +86,8 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
         if any(one.tables.times is not None for one in shown):
             raise CannotRunError("without a pseudonym it needs every row, and an engine counted equal ones together.")
         return _without_pseudonym(series, shown, limit)
-    sights = [_sight(one, name, number) for one, number in zip(shown, series.numbers, strict=True)]
-    found = follow(sights, limit)
+    seen = [_looked_at(one, name, number) for one, number in zip(shown, series.numbers, strict=True)]
+    found = follow(seen, limit)
     end = found.growth[-1]
     return Finding(
         NAME,
@@ -102,7 +108,7 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
             "growth": [
                 {"release": number, **asdict(one)} for number, one in zip(series.numbers, found.growth, strict=True)
             ],
-            "case": describe(found, shown, sights, series.numbers, limit),
+            "case": describe(found, shown, seen, series.numbers, limit),
         },
     )
 
@@ -110,7 +116,7 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
 def _of_slots(series: Series, releases: Sequence[PublishedRelease], numbers: Sequence[int], *, limit: int) -> Finding:
     """How many slots of a panel could be a person's, and what they show."""
     most = limit_of(series)
-    slots = slot_histories(releases, limit, most)
+    slots = seat_histories(releases, limit, most)
     end = slots.found.growth[-1]
     exposed = bool(end.below or slots.above)
     return Finding(
@@ -147,7 +153,7 @@ def _limit(series: Series) -> int:
     return int(limit)
 
 
-def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
+def _looked_at(release: PublishedRelease, name: str, number: int) -> LookedAt:
     """Who is in a release; rows without a mark are counterfeits or people whom nobody can follow."""
     marks, row = release.named
     there = marks.is_not_null()
@@ -166,7 +172,7 @@ def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
             "Give each person one row in a release, or name another column with --identifier. If people have several "
             "rows, a schema says so: [person] several_rows = true."
         )
-    return Sight(marks, looks)
+    return LookedAt(marks, looks)
 
 
 def _looks(release: PublishedRelease) -> Ints:
@@ -198,9 +204,9 @@ def _without_pseudonym(series: Series, shown: Sequence[PublishedRelease], limit:
             "nothing links rows of different releases: no pseudonym, no date of birth or the like, which never changes."
         )
     texts, rows = [one.looks.texts for one in shown], [one.looks.rows for one in shown]
-    crowds = crowds_of(texts, rows, columns, limit)
-    people, everyone = sum(crowd.below for crowd in crowds), sum(crowd.people for crowd in crowds)
-    unique = sum(crowd.smallest == 1 for crowd in crowds)
+    classes = lasting_classes(texts, rows, columns, limit)
+    people, everyone = sum(one.below for one in classes), sum(one.people for one in classes)
+    unique = sum(one.smallest == 1 for one in classes)
     named = ", ".join(f"'{column}'" for column in columns)
     return Finding(
         NAME,
@@ -211,7 +217,7 @@ def _without_pseudonym(series: Series, shown: Sequence[PublishedRelease], limit:
         people=people,
         population=everyone,
         measure=MEASURE,
-        worst=min(crowd.smallest for crowd in crowds),
+        worst=min(one.smallest for one in classes),
         limit=limit,
         at_least=True,
         details={"linked_by": "columns", "columns": list(columns), "unique": unique, "below": people},

@@ -6,8 +6,7 @@ import numpy as np
 
 from reissue.attacks.cases import case, in_words, shown
 from reissue.attacks.pictures import Bars, Case
-from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses
-from reissue.attacks.trajectory.slots import SlotHistories
+from reissue.attacks.trajectory.classes import LookedAt, SeatHistories, TrajectoryClasses
 from reissue.published import PublishedRelease
 from reissue.words import plural
 
@@ -20,7 +19,7 @@ _STEPS = 4
 def describe(
     found: TrajectoryClasses,
     releases: Sequence[PublishedRelease],
-    sights: Sequence[Sight],
+    seen: Sequence[LookedAt],
     numbers: Sequence[int],
     limit: int,
 ) -> Case:
@@ -36,8 +35,8 @@ def describe(
         same &= found.looks[:, place] == look
         left.append(int(same.sum()))
         if place < _STEPS:
-            seen = "the person is not in it" if look < 0 else f"the person has {_shown(release, sights[place], look)}"
-            steps.append(f"Release {number}: {seen}. So far {plural(left[-1], 'person', 'people')} share the pattern.")
+            said = "the person is not in it" if look < 0 else f"the person has {_shown(release, seen[place], look)}"
+            steps.append(f"Release {number}: {said}. So far {plural(left[-1], 'person', 'people')} share the pattern.")
     if len(releases) > _STEPS:
         steps.append(f"After all {len(releases)} releases {plural(left[-1], 'person', 'people')} share it.")
     labels = [f"{number}" for number in numbers]
@@ -55,7 +54,7 @@ def describe(
     return case(steps, picture)
 
 
-def describe_slots(slots: SlotHistories, numbers: Sequence[int], limit: int) -> Case:
+def describe_slots(slots: SeatHistories, numbers: Sequence[int], limit: int) -> Case:
     """The class of slots of a panel that is smallest after all releases, as it became so."""
     found = slots.found
     sizes = found.sizes[found.of_person]
@@ -80,10 +79,10 @@ def describe_slots(slots: SlotHistories, numbers: Sequence[int], limit: int) -> 
     return case(steps, picture)
 
 
-def _shown(release: PublishedRelease, sight: Sight, look: int) -> str:
+def _shown(release: PublishedRelease, looked: LookedAt, look: int) -> str:
     """What a release shows of a person; of several rows the first, and how many there are."""
-    if sight.first is None or sight.rows is None:
+    if looked.first is None or looked.rows is None:
         return in_words(shown(release.looks.texts.row(look, named=True)))
-    one = in_words(shown(release.looks.texts.row(int(sight.first[look]), named=True)))
-    rows = int(sight.rows[look])
+    one = in_words(shown(release.looks.texts.row(int(looked.first[look]), named=True)))
+    rows = int(looked.rows[look])
     return one if rows == 1 else f"{rows:,} rows, one of them with {one}"
