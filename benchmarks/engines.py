@@ -21,7 +21,7 @@ import psutil
 
 from reissue.engines.spark.session import running_session
 from reissue.publishing.anonymize import anonymize
-from reissue.publishing.larger.anonymize import anonymize_frame
+from reissue.publishing.folder import anonymize_frame
 from reissue.synth import bench_schema, bench_table
 from reissue.verify.check import check
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from benchmarks._measure import peak
 from reissue.publishing.anonymize import anonymize
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing.folder import anonymize_folder
 from reissue.schema import Schema
 from reissue.synth import Population, bench_schema, bench_table, schema
 

@@ -28,7 +28,7 @@ from reissue.methods import find
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing.folder import anonymize_folder
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role, Schema
 from reissue.synth import Population, schema
@@ -149,8 +149,8 @@ def compare_codes(rows: int, method: str, require: str, spare: float, engines: l
             for file in kept.values():
                 save_memory(memory, file)
         for turn, table in enumerate(months(rows, method), start=1):
-            began, more = time.monotonic(), {} if memory is None else {"memory": memory}
-            whole = anonymize(table, plan(), require, **more, **options)  # type: ignore[arg-type]
+            began = time.monotonic()
+            whole = anonymize(table, plan(), require, memory=memory, **options)
             right, memory = {name: digest(frame) for name, frame in whole.frames.items()}, whole.draft.memory
             in_memory, began = time.monotonic() - began, time.monotonic()
             in_files(table, place / f"table{turn}")

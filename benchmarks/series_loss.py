@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import polars as pl
 
@@ -61,8 +62,8 @@ def _series(method: str, plan: Schema, frames: Sequence[pl.DataFrame]) -> list[R
     made: list[Release] = []
     for frame in frames:
         memory = made[-1].draft.memory if made else None
-        options = {"method": method, "seed": 1, "memory": memory, "ineligible": "counterfeits"}
-        made.append(ri.anonymize(frame, plan, "m-unique=5", **options))  # type: ignore[arg-type]
+        options: dict[str, Any] = {"method": method, "seed": 1, "ineligible": "counterfeits"}
+        made.append(ri.anonymize(frame, plan, "m-unique=5", memory=memory, **options))
     return made
 
 

@@ -9,7 +9,7 @@ from typer.main import get_command
 from reissue.attacks import registered as registered_attacks
 from reissue.cli._app import COMMANDS, EXIT_CODES, load
 from reissue.methods import registered
-from reissue.publishing.anonymize import DEFAULT_METHOD
+from reissue.publishing.recipe import DEFAULT_METHOD
 
 TARGET = Path(__file__).parent / "reference" / "cli.md"
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
-    from reissue.publishing.larger.anonymize import anonymize_frame
-    from reissue.publishing.larger.folder import anonymize_folder
+    from reissue.publishing.folder import anonymize_folder, anonymize_frame
     from reissue.publishing.plan import Plan, plan
     from reissue.publishing.publish import publish
     from reissue.release.release import Release
@@ -106,8 +105,7 @@ _PLACES = {
     "reissue.proposing.schema_proposal": "SchemaProposal propose",
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
-    "reissue.publishing.larger.anonymize": "anonymize_frame",
-    "reissue.publishing.larger.folder": "anonymize_folder",
+    "reissue.publishing.folder": "anonymize_folder anonymize_frame",
     "reissue.publishing.larger.publish": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",

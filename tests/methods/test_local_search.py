@@ -16,8 +16,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.methods import Job, find
 from reissue.methods.local_search import divisions as parts
-from reissue.methods.local_search.exchanges import exchanges
-from reissue.methods.local_search.growth import Growth
+from reissue.methods.local_search.growth import Growth, exchanges
 from reissue.methods.local_search.quotas import by_quotas
 from reissue.methods.local_search.search import EFFORTS, searched
 from reissue.requirements import parse

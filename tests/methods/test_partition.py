@@ -19,9 +19,9 @@ from reissue.errors import InputError, RequirementError
 from reissue.methods import Job, find
 from reissue.methods.partition import frontier
 from reissue.methods.partition import pool as pool_module
+from reissue.methods.partition.frontier import ALL, Ranks, TriedGroups, compact
 from reissue.methods.partition.mondrian import mondrian
 from reissue.methods.partition.pool import pool
-from reissue.methods.partition.tried import ALL, Ranks, TriedGroups, compact
 from reissue.release.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema

@@ -16,8 +16,8 @@ import reissue as ri
 from reissue.data.table import Table
 from reissue.engines.base import InBatches
 from reissue.engines.stream import open_stream
-from reissue.publishing.larger.codes import table_by_codes
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing.coding import table_by_codes
+from reissue.publishing.folder import anonymize_folder
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy

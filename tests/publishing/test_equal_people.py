@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.data.draws import draw_key, with_draws
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing.folder import anonymize_folder
 from tests.effort import examples
 
 QUASI = ["age", "place"]

@@ -14,7 +14,7 @@ import reissue as ri
 from reissue.errors import InternalError
 from reissue.papers.correspondence import method
 from reissue.papers.correspondence.histories import read_history
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing.folder import anonymize_folder
 from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 from tests.publishing.test_larger import rows_of, written

@@ -21,8 +21,9 @@ from reissue.engines.coded import CodedFiles
 from reissue.engines.stream import open_stream
 from reissue.errors import InternalError
 from reissue.files.places import beside_folder
-from reissue.publishing.larger import anonymize as larger
-from reissue.publishing.larger.folder import anonymize_folder
+from reissue.publishing import by_regions
+from reissue.publishing.by_regions import ReleaseFolder
+from reissue.publishing.folder import anonymize_folder
 from reissue.schema import Role
 from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
@@ -39,9 +40,7 @@ def written(folder: Path) -> pl.DataFrame:
     return pl.concat(pl.read_parquet(one) for one in sorted(folder.iterdir()))
 
 
-def same(
-    table: pl.DataFrame, plan: ri.Schema, require: str, folder: Path, fits: int, **asked: Any
-) -> larger.ReleaseFolder:
+def same(table: pl.DataFrame, plan: ri.Schema, require: str, folder: Path, fits: int, **asked: Any) -> ReleaseFolder:
     """Make the release both ways, and compare."""
     asked = {"method": "mondrian", "seed": 3, **asked}
     region: dict[str, Any] = {"region": fits} if asked["method"] in REGIONS else {}
@@ -140,7 +139,7 @@ def test_what_regions_cannot_do_is_done_by_codes(
     table, plan = shared(400)
     asked: dict[str, Any] = {"method": method, **({"region": 100} if method in REGIONS else {}), **more}
     with pytest.raises(ri.InputError, match=words):
-        anonymize_folder(table, plan, require, tmp_path / "out", engine="memory", **asked)
+        ri.anonymize_frame(table, plan, require, **asked)
     assert not list(tmp_path.iterdir())
     made = anonymize_folder(table.lazy(), plan, require, tmp_path / "out", seed=3, fits=90, **asked)
     whole = ri.anonymize(table, plan, require, seed=3, **asked)
@@ -238,7 +237,7 @@ def test_files_and_seed_decide_everything(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "one.parquet")
     names = [(data, "a"), (data, "b"), (tmp_path / "one.parquet", "c")]
     for given_data, name in names:
-        anonymize_folder(given_data, schema(), "k=5", tmp_path / name, fits=100, seed=8)
+        anonymize_folder(given_data, schema(), "k=5", tmp_path / name, method="mondrian", fits=100, seed=8)
     first, again, other = (written(tmp_path / name) for _, name in names)
     assert first.equals(again)
     assert first.equals(other)
@@ -265,7 +264,7 @@ def test_a_part_holds_no_text_of_another(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_parts_are_one_table_to_whoever_reads_them(tmp_path: Path) -> None:
     table = next(Population(seed=6, people=600).months(1))
-    anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / "out", fits=100, seed=8)
+    anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / "out", method="mondrian", fits=100, seed=8)
     scanned = pl.scan_parquet(tmp_path / "out").collect()
     assert scanned.height == 600
     assert scanned.equals(written(tmp_path / "out"))
@@ -277,7 +276,8 @@ def test_what_one_pass_tells_the_next_changes_nothing(tmp_path: Path, monkeypatc
     for remembered in (coded._REMEMBERED, 0):
         monkeypatch.setattr(coded, "_REMEMBERED", remembered)
         with patch.object(CodedFiles, "_of_each_file", autospec=True, side_effect=CodedFiles._of_each_file) as passes:
-            made = anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / str(remembered), fits=50, seed=8)
+            asked: dict[str, Any] = {"method": "mondrian", "fits": 50, "seed": 8}
+            made = anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / str(remembered), **asked)
         found.append((passes.call_count, made.regions, rows_of(written(tmp_path / str(remembered)))))
     assert found[0][1:] == found[1][1:]
     assert found[0][0] < 0.6 * found[1][0]
@@ -296,7 +296,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_left(tmp_path: Path, monk
     for data, plan, require, method, words in cases:
         with pytest.raises(ri.InputError, match=words):
             anonymize_folder(data.lazy(), plan, require, tmp_path / "out", method=method)
-    monkeypatch.setattr(larger, "meets_by_parts", lambda *_: False)
+    monkeypatch.setattr(by_regions, "meets_by_parts", lambda *_: False)
     with pytest.raises(InternalError, match="Nothing was published"):
         anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
     assert not list(tmp_path.iterdir())
@@ -312,7 +312,25 @@ def test_scratch_files_are_gone_also_after_a_failure(tmp_path: Path, monkeypatch
     def fails(*_: object) -> None:
         raise ValueError("no regions")
 
-    monkeypatch.setattr(larger, "find_regions", fails)
+    monkeypatch.setattr(by_regions, "find_regions", fails)
     with pytest.raises(ValueError, match="no regions"):
         anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_in_memory_is_one_region_and_every_argument_is_that_of_anonymize(tmp_path: Path) -> None:
+    """The default method, and a schema given as a file, a mapping or itself, by whichever engine."""
+    table, plan = shared(300)
+    (tmp_path / "schema.toml").write_text(plan.dumps())
+    right = ri.anonymize(table, plan, "k=3", seed=3)
+    schemas: list[ri.Schema | Path | str] = [plan, tmp_path / "schema.toml", str(tmp_path / "schema.toml")]
+    for number, one in enumerate(schemas):
+        for engine, data in (("memory", table), ("stream", table.lazy())):
+            out = tmp_path / f"{engine}{number}"
+            made = anonymize_folder(data, one, "k=3", out, seed=3, engine=engine)
+            assert rows_of(written(out)) == rows_of(right.frame)
+            assert (made.method, made.regions, made.groups) == ("pool", 1, right.groups)
+            assert made.loss == pytest.approx(ri.measure(right).loss)
+    roles = {name: str(role) for name, role in plan.columns.items()}
+    anonymize_folder(table.lazy(), roles, "k=3", tmp_path / "mapping", seed=3)
+    assert rows_of(written(tmp_path / "mapping")) == rows_of(ri.anonymize(table, roles, "k=3", seed=3).frame)

@@ -54,9 +54,7 @@ def test_refusals_have_the_reason_that_the_method_gives() -> None:
         if not method.in_parts:
             assert re.search(rf"\| `{name}` \| yes \| by codes: {method.whole_table} \| by codes \|", page)
             with pytest.raises(ri.InputError, match=re.escape(method.whole_table)):
-                ri.anonymize_folder(
-                    pl.DataFrame({"age": [1]}), schema(), "k=2", "nowhere", method=name, engine="memory"
-                )
+                ri.anonymize_frame(pl.DataFrame({"age": [1]}), schema(), "k=2", method=name)
 
 
 def test_every_engine_and_method_is_in_the_table() -> None:

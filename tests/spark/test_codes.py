@@ -15,7 +15,7 @@ from reissue.engines.registry import choose
 from reissue.files.places import beside_folder
 from reissue.ledger.marks import identifier_order
 from reissue.methods import find
-from reissue.publishing.larger.codes import table_by_codes
+from reissue.publishing.coding import table_by_codes
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role
 from tests.publishing import test_by_codes as by_codes

@@ -25,7 +25,8 @@ from reissue.attacks.findings import Status
 from reissue.engines.base import FollowsPeople
 from reissue.engines.registry import choose
 from reissue.errors import InternalError
-from reissue.publishing.larger import anonymize as larger
+from reissue.publishing import by_regions
+from reissue.publishing.folder import anonymize_frame
 from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
@@ -100,7 +101,7 @@ def test_the_same_rows_as_in_memory(spark: Any, method: str, require: str, asked
     region: dict[str, Any] = {"region": 250} if method in {"pool", "mask"} else {}
     size = region or {"fits": 250}
     whole = ri.anonymize(table, schema(), require, method=method, seed=3, **region, **asked)
-    with larger.anonymize_frame(given(spark, table), schema(), require, method=method, seed=3, **size, **asked) as made:
+    with anonymize_frame(given(spark, table), schema(), require, method=method, seed=3, **size, **asked) as made:
         assert rows_of(back(made.frame)) == rows_of(whole.frame)
         assert made.rows == whole.frame.height
         assert made.groups == len(whole.boxes.sizes) or method in {"topdown", "incognito"}
@@ -117,7 +118,7 @@ def test_providers_are_counted_where_the_rows_lie(spark: Any, require: str) -> N
     table, plan = shared(700)
     asked: dict[str, Any] = {"method": "providers", "seed": 3, "region": 250, "m": 2}
     whole = ri.anonymize(table, plan, require, **asked)
-    with larger.anonymize_frame(given(spark, table), plan, require, **asked) as made:
+    with anonymize_frame(given(spark, table), plan, require, **asked) as made:
         assert rows_of(back(made.frame)) == rows_of(whole.frame)
         assert made.frame.columns == whole.frame.columns
         assert made.regions > 2
@@ -131,7 +132,7 @@ def test_partitions_change_nothing(spark: Any, method: str) -> None:
     right = rows_of(ri.anonymize(table, plan, "k=3", method=method, seed=3, **region).frame)
     for partitions in (1, 2, 7):
         frame = given(spark, table, partitions)
-        with larger.anonymize_frame(frame, plan, "k=3", method=method, seed=3, **size) as made:
+        with anonymize_frame(frame, plan, "k=3", method=method, seed=3, **size) as made:
             assert rows_of(back(made.frame)) == right
             assert made.frame.columns == table.columns
 
@@ -143,7 +144,7 @@ def test_groups_by_size_do_not_follow_values(spark: Any) -> None:
     names = [*equal_people.QUASI, "same"]
     right = rows_of(ri.anonymize(table, plan, "k=3", seed=3, region=40).frame.select(names))
     for some in (table, equal_people.shuffled_values(table, 1)):
-        with larger.anonymize_frame(given(spark, some), plan, "k=3", method="pool", seed=3, region=40) as made:
+        with anonymize_frame(given(spark, some), plan, "k=3", method="pool", seed=3, region=40) as made:
             assert rows_of(back(made.frame).select(names)) == right
 
 
@@ -184,7 +185,7 @@ def test_an_executor_killed_on_the_way(spark: Any) -> None:
             thread.start()
 
     frame = given(spark, table, 6)
-    with larger.anonymize_frame(frame, schema(), "k=4 & l=2", seed=3, fits=100, progress=progress) as made:
+    with anonymize_frame(frame, schema(), "k=4 & l=2", method="mondrian", seed=3, fits=100, progress=progress) as made:
         assert rows_of(back(made.frame)) == right
     assert killed
 
@@ -204,11 +205,13 @@ def test_to_a_folder_and_nothing_is_left_after_a_failure(
 ) -> None:
     table = next(Population(seed=6, people=300).months(1))
     frame = given(spark, table)
-    made = ri.anonymize_folder(frame, schema(), "k=3", tmp_path / "out", engine="auto", seed=3, fits=100)
+    made = ri.anonymize_folder(
+        frame, schema(), "k=3", tmp_path / "out", engine="auto", method="mondrian", seed=3, fits=100
+    )
     whole = ri.anonymize(table, schema(), "k=3", method="mondrian", seed=3)
     assert {one.suffix for one in made.folder.iterdir()} == {".parquet"}
     assert rows_of(pl.read_parquet(tmp_path / "out" / "*.parquet")) == rows_of(whole.frame)
-    monkeypatch.setattr(larger, "meets_by_parts", lambda *_: False)
+    monkeypatch.setattr(by_regions, "meets_by_parts", lambda *_: False)
     for call in (
         lambda: ri.anonymize_folder(frame, schema(), "k=3", tmp_path / "no", engine="spark"),
         lambda: ri.anonymize(frame, schema(), "k=3", method="mondrian"),
@@ -327,7 +330,7 @@ def test_a_growing_table(spark: Any) -> None:
     for table in growing_larger.growing(1, 2):
         right = ri.anonymize(table, growing_larger.PLAN, "k=3", after=whole, **asked)
         frame = given(spark, table)
-        with larger.anonymize_frame(frame, growing_larger.PLAN, "k=3", fits=40, after=earlier, **asked) as made:
+        with anonymize_frame(frame, growing_larger.PLAN, "k=3", fits=40, after=earlier, **asked) as made:
             shown = back(made.frame)
         assert rows_of(shown) == rows_of(right.frame)
         whole.append(right.frame)

@@ -36,7 +36,7 @@ def make_folder(
     """Make it, into a folder, by an `asked` method and engine; `others` are options that must be left out."""
     from reissue.files.places import SECOND_TABLES, beside_folder
     from reissue.methods import find
-    from reissue.publishing.larger.folder import anonymize_folder
+    from reissue.publishing.folder import anonymize_folder
 
     named = [name for name, value in others.items() if value]
     if named:

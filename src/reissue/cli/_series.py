@@ -14,7 +14,7 @@ __all__ = ["show_series"]
 
 def show_series(written: "Written", memory: Path | None, *, as_json: bool) -> None:
     """What was made, and where the memory is."""
-    from reissue.publishing.series_run import AGAIN
+    from reissue.publishing.series import AGAIN
 
     first, pairs = written.releases[0], list(zip(written.releases, written.files, strict=True))
     if as_json:

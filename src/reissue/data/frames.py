@@ -6,7 +6,7 @@ the name of each file is that of its provider.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import narwhals as nw
 import polars as pl
@@ -18,7 +18,7 @@ from reissue.files.places import FORMATS, format_of, is_table_file
 from reissue.files.tables import read_file, refuse_nested
 from reissue.schema import Schema
 
-__all__ = ["Back", "from_frame", "is_spark", "read_together"]
+__all__ = ["Back", "SparkFrame", "from_frame", "is_spark", "read_together"]
 
 Back = Callable[[pl.DataFrame], Any]
 """Converts a Polars frame into the kind of frame that the user gave."""
@@ -33,7 +33,15 @@ _SPARK = (
 )
 
 
-def is_spark(data: Any) -> bool:
+class SparkFrame(Protocol):
+    """A DataFrame of Spark, told from others by what only it has."""
+
+    @property
+    def sparkSession(self) -> Any:  # noqa: N802
+        """The session that holds it."""
+
+
+def is_spark(data: object) -> TypeGuard[SparkFrame]:
     """Whether `data` is a Spark DataFrame, found without importing Spark."""
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")

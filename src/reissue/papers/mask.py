@@ -28,7 +28,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.methods.partition.by_regions import REGION, in_regions
+from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Option, algorithm, find
 from reissue.release.release import Draft
 from reissue.requirements import Requirement, SimpleLDiversity, by_column

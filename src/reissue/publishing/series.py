@@ -1,25 +1,40 @@
-"""A whole series at once: snapshot after snapshot through a stateful method, with a memory file between two runs."""
+"""A whole series at once: snapshot after snapshot through a stateful method, with a memory file between two runs.
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+The memory is on disk before the releases take their places. It remembers the one before too, and tells by a
+fingerprint the tables of its last run and what was asked: after a crash the same command makes the same releases, not
+the next ones. Without a seed they follow from the memory's key, the tables and what is asked.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import polars as pl
+
+from reissue.counting.hashing import RowDigest
 from reissue.data.outputs import Input, Output, Outputs, table_inputs
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import FORMATS, default_output, is_table_file
 from reissue.files.staging import Staging
+from reissue.files.tables import write_private
+from reissue.ledger.key import Key
+from reissue.ledger.marks import fingerprint_by_rows, row_digest
 from reissue.publishing.anonymize import anonymize
-from reissue.publishing.series_run import SeriesRun
-from reissue.release.memory import Memory
+from reissue.release.memory import Memory, SeriesFile, fingerprint, load_series, pack_memory
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.schema import Options, Schema
 
-__all__ = ["Written", "anonymize_series", "snapshots", "write_series"]
+__all__ = ["AGAIN", "SeriesRun", "Written", "anonymize_series", "snapshots", "write_series"]
+
+
+AGAIN = "This is the last run of the series once more: these are the same releases, not the next ones."
+_PLACE = "\0place"
 
 
 def snapshots(folder: str | Path) -> list[Path]:
@@ -57,7 +72,7 @@ def anonymize_series(
                 method=method,
                 memory=releases[-1].draft.memory if releases else memory,
                 seed=None if seed is None else seed + number,
-                progress=lambda share, done=number: progress((done + share) / len(tables)),  # type: ignore[misc]
+                progress=lambda share, done=number: progress((done + share) / len(tables)),
                 **options,
             )
         except InputError as problem:
@@ -118,7 +133,7 @@ def write_series(
 
 
 def _settled(
-    run: SeriesRun, tables: Sequence[Table], schema: Schema, requirement: Requirement, more: dict[str, Any]
+    run: "SeriesRun", tables: Sequence[Table], schema: Schema, requirement: Requirement, more: dict[str, Any]
 ) -> tuple[Memory, int]:
     """The memory that a run goes on from, and its seed."""
     for table in tables:
@@ -145,3 +160,57 @@ def _outputs(
         )
     targets = [Output("--out", folder / file.name, table=True) for file in files]
     return Outputs((*targets, *kept), read, force=force, folder=folder)
+
+
+# --- a run that the memory file remembers ----------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class SeriesRun:
+    """A run: its rows are added in order, then it is known which it is."""
+
+    file: Path
+    kept: SeriesFile
+    rows: RowDigest
+    mark: str = ""
+
+    @classmethod
+    def begin(cls, file: Path, schema: Schema, method: str) -> Self:
+        """Open the memory file of a series, or begin one."""
+        if file.exists():
+            kept = load_series(file)
+        else:
+            memory = Memory(fingerprint(schema), method, secrets.token_bytes(16))
+            kept = SeriesFile(memory, memory, "")
+        return cls(file, kept, row_digest(Key(kept.memory.key)))
+
+    def add(self, frame: pl.DataFrame, *, in_order: bool = True) -> None:
+        """Some more rows; in another order they make other releases."""
+        place = pl.int_range(self.rows.rows, self.rows.rows + frame.height, eager=True).alias(_PLACE)
+        self.rows.add(frame.with_columns(place) if in_order else frame)
+
+    def settle(self, schema: Schema, asked: Mapping[str, Any]) -> tuple[Memory, int]:
+        """With what is asked: the memory to go on from, and the seed."""
+        key, seed = Key(self.kept.memory.key), asked.get("seed")
+        said = [schema.dumps(), sorted([name, repr(value)] for name, value in asked.items())]
+        self.mark = fingerprint_by_rows(key, said, self.rows)
+        drawn = int.from_bytes(key.derive("seed", self.mark.encode())[:16], "little")
+        return self.kept.before if self.is_again else self.kept.memory, drawn if seed is None else seed
+
+    @property
+    def is_again(self) -> bool:
+        """Whether the file remembers this run already."""
+        return self.mark == self.kept.mark
+
+    @contextmanager
+    def remembered(self, after: Memory) -> Iterator[None]:
+        """The memory after the run is on disk while its releases are placed; as before if they cannot be."""
+        before = self.file.read_bytes() if self.file.exists() else None
+        gone_on_from = self.kept.before if self.is_again else self.kept.memory
+        write_private(pack_memory(SeriesFile(after, gone_on_from, self.mark)), self.file, force=True)
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError, InputError):
+                self.file.unlink() if before is None else write_private(before, self.file, force=True)
+            raise

@@ -148,7 +148,7 @@ def anonymize(
 ) -> None:
     """Make a release of a table that meets a requirement."""
     from reissue.methods import find
-    from reissue.publishing.anonymize import DEFAULT_METHOD
+    from reissue.publishing.recipe import DEFAULT_METHOD
     from reissue.schema import Schema
 
     method, plan = method or DEFAULT_METHOD, Schema.load(schema)

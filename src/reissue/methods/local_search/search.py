@@ -23,7 +23,7 @@ from reissue._arrays import Codes, Floats, Ints
 from reissue.counting.keys import pack
 from reissue.errors import InputError
 from reissue.methods.local_search.divisions import Better, Division, Losses, divisions
-from reissue.methods.local_search.exchanges import exchanges
+from reissue.methods.local_search.growth import exchanges
 from reissue.methods.local_search.quotas import by_quotas
 from reissue.methods.registry import Job, Option
 from reissue.release.release import Draft

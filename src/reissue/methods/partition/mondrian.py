@@ -14,11 +14,9 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.methods.local_search.search import EFFORT, improved
-from reissue.methods.partition.across import split_across
-from reissue.methods.partition.by_regions import in_order
-from reissue.methods.partition.frontier import Frontier, Layout, work_off
-from reissue.methods.partition.halves import after_cuts, both_hold, halved, median_cuts, widest
-from reissue.methods.partition.tried import TriedGroups
+from reissue.methods.partition.frontier import Frontier, Layout, TriedGroups, work_off
+from reissue.methods.partition.halves import after_cuts, both_hold, halved, median_cuts, split_across, widest
+from reissue.methods.partition.regions import in_order
 from reissue.methods.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement

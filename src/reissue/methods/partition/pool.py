@@ -30,10 +30,9 @@ from reissue.methods.extents import Extent, extent_of
 from reissue.methods.joining import joined
 from reissue.methods.leaving_out import edges, surplus, without_outliers
 from reissue.methods.local_search.search import EFFORT, improved
-from reissue.methods.partition.across import split_across
-from reissue.methods.partition.by_regions import REGION, in_regions
-from reissue.methods.partition.frontier import Frontier, Layout, work_off
-from reissue.methods.partition.tried import LocatedRows, Ranks
+from reissue.methods.partition.frontier import Frontier, Layout, LocatedRows, Ranks, work_off
+from reissue.methods.partition.halves import split_across
+from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement

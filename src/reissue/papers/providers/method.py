@@ -39,10 +39,10 @@ from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
-from reissue.methods.partition.by_regions import REGION, in_regions
 from reissue.methods.partition.frontier import Frontier, Layout, work_off
 from reissue.methods.partition.halves import after_cuts, both_hold, halved, median_cuts
 from reissue.methods.partition.mondrian import mondrian
+from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Option, Suggestion, algorithm
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.papers.providers.requirement import MPrivate, with_providers

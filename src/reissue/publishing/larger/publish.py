@@ -31,15 +31,15 @@ from reissue.ledger.store import PARTS
 from reissue.methods import find
 from reissue.policy import Policy
 from reissue.published import Tables, read_published
+from reissue.publishing.by_regions import ReleaseFolder, fill_folder
 from reissue.publishing.candidate import Candidate, Request, as_json
+from reissue.publishing.coding import table_by_codes
 from reissue.publishing.continues import forms_after, refuse_what_does_not_follow
+from reissue.publishing.folder import PART
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
-from reissue.publishing.larger.anonymize import ReleaseFolder, fill_folder
-from reissue.publishing.larger.asked import Asked, why_all_rows
-from reissue.publishing.larger.by_codes import PART
-from reissue.publishing.larger.codes import table_by_codes
 from reissue.publishing.larger.private_copy import PrivateCopy
 from reissue.publishing.larger.who_is_where import who_is_where
+from reissue.publishing.recipe import Recipe
 from reissue.publishing.refusal import problems_of, refusal, warnings_of
 from reissue.publishing.turn import day_of, first_schema, publish_candidate, turn
 from reissue.release.release import Form
@@ -251,10 +251,10 @@ class _Turn:
         derived = self.ledger.key.derive("seed", f"{before}{self.copy.known.mark}".encode())
         seed = int.from_bytes(derived[:16], "little") if self.request.seed is None else self.request.seed
         shown = self.schema.with_roles({self.schema.identifier or "": Role.KEEP})
-        asked = Asked.of(self.policy.method, self.policy.require, 0.0, "nodes", {}, shown)
-        asked = replace(asked, person=self.schema.identifier)
+        recipe = Recipe.of(self.policy.method, self.policy.require)
         place.mkdir()
-        return fill_folder(self.copy.folder, shown, asked, place, "stream", seed, fits, progress)
+        known: dict[str, Any] = {"seed": seed, "fits": fits, "person": self.schema.identifier, "progress": progress}
+        return fill_folder(self.copy.folder, shown, recipe, place, "stream", **known)
 
     def _attacked(self, made: ReleaseFolder, roster: bytes, progress: Callable[[float], None]) -> GateResult:
         """What attacks find, that read the candidate as they read what a ledger kept of earlier releases."""
@@ -355,6 +355,6 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     return (
         not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
         and not more
-        and not why_all_rows(chosen, policy.require, chosen.settle({}), 0.0, schema)
+        and not Recipe.of(policy.method, policy.require).why_all_rows(schema)
         and all(Accepts.ROSTERS in find_attack(name).accepts for name in gate_attacks(policy, schema))
     )

@@ -11,7 +11,7 @@ from reissue.cli._options import JsonOption
 def methods(as_json: JsonOption = False) -> None:
     """List the methods of `anonymize`, with their options."""
     from reissue.methods import registered
-    from reissue.publishing.anonymize import DEFAULT_METHOD
+    from reissue.publishing.recipe import DEFAULT_METHOD
 
     found = dict(sorted(registered().items(), key=lambda item: (item[0] != DEFAULT_METHOD, item[0])))
     if as_json:
