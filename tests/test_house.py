@@ -25,7 +25,7 @@ ORDER = (
     "requirements",
     "release",
     "published",
-    "solver",
+    "solver randomized",
     "people",
     "methods",
     "attacks",

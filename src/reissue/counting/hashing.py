@@ -11,6 +11,7 @@ same in every version.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from reissue._arrays import Ints
 
-__all__ = ["RowDigest", "mix", "row_words", "siphash"]
+__all__ = ["RowDigest", "mix", "row_words", "siphash", "siphash_words"]
 
 
 def mix(keys: Any) -> Any:
@@ -52,6 +53,16 @@ def siphash(texts: pl.Series, key: bytes) -> Ints:
         here = np.flatnonzero(sizes // 8 + 1 == count)
         hashes[here] = _hash(words[here, :count], np.frombuffer(key, "<u8"))
     return hashes.view(np.int64)
+
+
+def siphash_words(first: Ints, others: Sequence[Ints | int], key: bytes) -> Ints:
+    """Hash rows of 64-bit integers; among the columns after the first a number stands for a column of it."""
+    words = np.empty((len(first), len(others) + 2), np.int64)
+    words[:, 0] = first
+    for place, column in enumerate(others, 1):
+        words[:, place] = column
+    words[:, -1] = len(others) + 1  # in place of the length in bytes
+    return _hash(words.view(np.uint64), np.frombuffer(key, "<u8")).view(np.int64)
 
 
 def _hash(words: Words, key: Words) -> Words:
