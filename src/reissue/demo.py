@@ -52,7 +52,7 @@ REQUIREMENT = "k=5 & l=3"
 MIXED = "k=5 & l=4 & confidence=0.4"
 """What every cohort of act two meets by itself: who leaves soon has one of several diseases that are soon over."""
 LIMIT = 0.75
-"""How surely a person may be linked to a disease; a single month of act one keeps to it too."""
+"""The highest probability of a disease that is allowed; a single month of act one keeps to it too."""
 POLICY: Section = {
     "require": MIXED,
     "method": "cohorts",
@@ -114,7 +114,7 @@ class Act:
     report: Path
     """The page that shows it."""
     rows: int
-    """Of the months' tables; people who were left out in mending a release are not in its own table any more."""
+    """Of the months' tables; people who were suppressed to repair a release are not in its own table any more."""
 
     @property
     def cost(self) -> dict[str, float]:

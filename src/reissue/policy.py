@@ -64,7 +64,7 @@ class Policy:
     boxes: str = "nodes"
     """What is published of a group: nodes of the taxonomies, or "tight" ranges, which show extreme values."""
     suppress: float = 0.0
-    """The share of rows that may be left out."""
+    """Maximum share of suppressed records."""
     counterfeits: float = MOST_COUNTERFEITS
     """The most counterfeits, as a share of the people published."""
     repair: float = MOST_REPAIR
@@ -80,9 +80,9 @@ class Policy:
     protection: Protection = field(default_factory=lambda: Protection(()))
     """Which sensitive values are protected, and how surely anybody may be linked to each."""
     knowledge: tuple[str, ...] = ()
-    """What readers are taken to know beside what the form of a release shows: everyone's "groups", true "totals"."""
+    """What the adversary knows beside what the form of a release shows: everyone's "groups", true "totals"."""
     prior: str = PRIORS[1]
-    """What readers expect of people: what is "common", also how soon those with each value leave, or also what is
+    """The adversary's prior: what is "common", also how soon those with each value leave, or also what is
     "learned" of such people."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""

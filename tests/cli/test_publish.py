@@ -30,7 +30,7 @@ def test_month_after_month(reissue: Reissue, tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "second.parquet").height >= 150
     verified = reissue("ledger", "verify", "x.ledger", "--head", outcome.json["head"])
     assert verified.code == 0
-    assert "Proven: nothing was changed" in verified.out
+    assert "Proven: Nothing was changed" in verified.out
     assert "has no date" in outcome.json["warnings"][-1]
     outcome = reissue("publish", "3.csv", *WORK, "--json", "--date", "2026-03-31")
     assert "has no date" not in " ".join(outcome.json["warnings"])

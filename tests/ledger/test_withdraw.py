@@ -1,4 +1,4 @@
-"""A release that never left the house: later ones are made and attacked as if it had not been."""
+"""A release that was never sent: later ones are made and attacked as if it had not been."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_without_the_last_one_the_next_is_as_if_it_had_never_been(
             (f.attack, f.status, f.people) for f in two.findings
         ]
         assert {f.releases for f in one.findings} == {(1, 2, 4)}
-        assert "Release 3 never left the house" in " ".join(one.warnings)
+        assert "Release 3 was never sent" in " ".join(one.warnings)
         assert ledger.verify() == []
         assert [one.withdrawn for one in ledger.releases] == [None, None, WHY, None]
 
@@ -137,5 +137,5 @@ def test_the_command_line_withdraws_and_shows_it(tmp_path: Path, capsys: pytest.
     MONTHS[2].write_csv(tmp_path / "next.csv")
     page = tmp_path / "page.html"
     assert _app.run(["publish", str(tmp_path / "next.csv"), "--ledger", place, "--report", str(page)]) == 0
-    assert "Release 2 never left the house" in capsys.readouterr().out
-    assert "Release 2 never left the house" in page.read_text()
+    assert "Release 2 was never sent" in capsys.readouterr().out
+    assert "Release 2 was never sent" in page.read_text()

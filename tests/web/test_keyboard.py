@@ -210,7 +210,7 @@ def _publish_and_series(keys: Keyboard) -> None:
     keys.to_name("Record the change")  # a field of several lines lets the keyboard go
     keys.enter("keyboard.ledger", "**/ledgers/*")
     keys.enter("Release 1", "**/releases/1")
-    keys.to_name("It never left the house")
+    keys.to_name("It was never sent")
     keys.press("Enter")
     keys.to_id("f-why")
     keys.enter("keyboard.ledger", "**/ledgers/*")

@@ -527,11 +527,11 @@ class Ledger:
                     )
 
     def withdraw(self, number: int, why: str) -> None:
-        """Record that a release never left the house, and why: the releases to come are made and attacked without it.
+        """Record that a release was never sent, and why: the releases to come are made and attacked without it.
 
         Its number is used up. It cannot be taken back: a release that somebody has must never be withdrawn.
         """
-        why = _reason(why, "Say in a line of text why the release never left the house.")
+        why = _reason(why, "Say in a line of text why the release was never sent.")
         with self.writing() as writer:
             release = _numbered(releases_of(writer.entries), number)
             if release.withdrawn is not None:

@@ -96,7 +96,7 @@ class Recorded:
     entry: LedgerEntry = field(repr=False)
     record: ReleaseRecord = field(repr=False)
     withdrawn: str | None = None
-    """Why it never left the house, if it was withdrawn."""
+    """Why it was never sent, if it was withdrawn."""
     without: tuple[int, ...] = ()
     """The numbers of earlier releases that are withdrawn by now."""
 
@@ -181,7 +181,7 @@ def _until(gone: Iterable[int], number: int) -> tuple[int, ...]:
 
 
 def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
-    """The releases that somebody may hold: all but those that never left the house."""
+    """The releases that somebody may hold: all but those that was never sent."""
     return tuple(one for one in releases if one.withdrawn is None)
 
 

@@ -47,7 +47,7 @@ class Job:
     requirement: Requirement
     rng: np.random.Generator
     suppress: float = 0.0
-    """The share of rows that may be left out."""
+    """Maximum share of suppressed records."""
     options: Options = field(default_factory=dict)
     """The method's own options, by name; all of them, with defaults filled in."""
     progress: Callable[[float], None] = _silent

@@ -85,7 +85,7 @@ class Knowledge:
 
 
 def assumed(section: Section) -> tuple[str, ...]:
-    """What readers are taken to know beside what the form of a release shows, as a policy says it."""
+    """What the adversary is taken to know beside what the form of a release shows, as a policy says it."""
     given = section.get("knowledge", "form")
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or any(name not in _KNOWN for name in names):

@@ -301,7 +301,7 @@ _TAKEN = {
     Role.SENSITIVE: "'{}' is taken to be sensitive: {}.",
     Role.IDENTIFIER: "'{}' is taken to be the identifier: {}.",
     Role.PROVIDER: "'{}' is taken to name the provider: {}.",
-    Role.DROP: "'{}' is left out: {}.",
+    Role.DROP: "'{}' is dropped: {}.",
 }
 _STAY = "Sensitive values are taken to stay the same while a person is in the releases. If not, a schema says how."
 _ORDER = "The releases are taken to be published in the order given."

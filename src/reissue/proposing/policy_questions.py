@@ -37,7 +37,7 @@ ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": Fa
 _UNFOLLOWED = (
     "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
 )
-_LIMIT = "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once"
+_LIMIT = "limit = 0.75    # the highest probability of a value, all releases solved for everyone at once"
 _SKEWED = 0.3
 """Where a value has more than this share, no share of it near that can be asked for in every group."""
 _FEW = 3
@@ -51,7 +51,7 @@ _VALUELESS = "no column is sensitive: there is nothing to link people to, so the
 _TWO_VALUES, _HALF = "l=2", "simple-l=2"
 _RARE = 0.4
 """Values that fewer people than this have can be kept below one half in every group."""
-_COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
+_COUNTERFEITS = "counterfeits = {share}    # maximum share of counterfeit records: this method needs many"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Proposal:
             _LIMIT,
             *self._harmless(),
             *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
-            f"suppress = {own.suppress}    # the share of rows that may be left out for that",
+            f"suppress = {own.suppress}    # maximum share of suppressed records for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",

@@ -362,7 +362,7 @@ def _column_lines(guesses: Sequence[Guess]) -> list[str]:
     for guess in guesses:
         if guess.confirm:
             starts.append((f"# {_key(guess.column)}", f'"{guess.role}"'))
-            ends.append(f"{guess.why}: remove the # in front to confirm; until then it is left out")
+            ends.append(f"{guess.why}: remove the # in front to confirm; until then it is dropped")
         else:
             starts.append((_key(guess.column), f'"{guess.role}"'))
             ends.append(guess.why)

@@ -1,4 +1,4 @@
-"""A table that is to become the next release of a ledger's series: made, attacked, mended where few are exposed."""
+"""A table that is to become the next release of a ledger's series: made, attacked, repaired where few are exposed."""
 
 import hashlib
 import math
@@ -66,7 +66,7 @@ class Candidate(Attempt):
     number: int
     """That the release will have, or has."""
     withdrawn: tuple[int, ...]
-    """Numbers of earlier releases that never left the house."""
+    """Numbers of earlier releases that was never sent."""
     part: int | None = None
     """How many rows a part has, at most, where the release is kept in parts."""
 
@@ -276,12 +276,12 @@ class Candidate(Attempt):
 
 
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":
-    """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
+    """A release, repaired where few are exposed, and what attacks find in it together with earlier ones."""
     return make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
 
 
 def _loss(release: Release, left_out: int) -> float:
-    """What is lost of the table, those who were left out of it to mend the release counted as lost altogether."""
+    """What is lost of the table, those suppressed to repair the release counted as lost altogether."""
     from reissue.utility import measure
 
     records = release.table.rows + release.counterfeits

@@ -17,7 +17,7 @@ __all__ = ["Change", "RefusedError", "Report", "changes_of", "problems_of", "ref
 
 _CHANCE = 3.0
 """Standard deviations by which fewer guesses must be right than claimed, so that it is no chance."""
-_MORE_LEFT_OUT, _MOST_LEFT_OUT = 0.03, 0.2
+_MORE_SUPPRESSED, _MOST_SUPPRESSED = 0.03, 0.2
 """Shares of the rows: how many more a change proposes, and where it ends."""
 
 
@@ -56,11 +56,11 @@ class Change:
 
 
 def changes_of(policy: Policy) -> tuple[Change, ...]:
-    """Changes of a policy that can be tried at once, the least first: more rows left out, larger groups."""
+    """Changes of a policy that can be tried at once, the least first: more suppressed records, larger groups."""
     found, text = [], str(policy.require)
-    if methods.find(policy.method).suppresses and policy.suppress < _MOST_LEFT_OUT:
-        share = round(min(policy.suppress + _MORE_LEFT_OUT, _MOST_LEFT_OUT), 3)
-        words = f"Leave out up to {share:.0%} of the rows instead of {policy.suppress:.0%}"
+    if methods.find(policy.method).suppresses and policy.suppress < _MOST_SUPPRESSED:
+        share = round(min(policy.suppress + _MORE_SUPPRESSED, _MOST_SUPPRESSED), 3)
+        words = f"Suppress up to {share:.0%} of the records instead of {policy.suppress:.0%}"
         found.append(Change(words, {"suppress": share}))
     larger = re.sub(r"\bk=(\d+)", lambda k: f"k={2 * int(k[1])}", text)
     if larger != text:
@@ -110,7 +110,7 @@ def problems_of(
     rows = 0 if release is None else release.table.rows - release.suppressed
     if release is not None and release.counterfeits > policy.counterfeits * rows:
         problems.append(
-            f"{_COUNTERFEITS}: the release would hold {release.counterfeits:,} records of nobody beside {rows:,} of "
+            f"{_COUNTERFEITS}: the release would hold {release.counterfeits:,} counterfeit records beside {rows:,} of "
             f"people, a share of {release.counterfeits / max(rows, 1):.3f}; the policy allows {policy.counterfeits:g}."
         )
     return problems
@@ -132,7 +132,7 @@ def warnings_of(policy: Policy, earlier: Sequence[int], withdrawn: Sequence[int]
     return found
 
 
-_WITHDRAWN = "{releases} never left the house, by the ledger (withdrawn), and no attack looked at that."
+_WITHDRAWN = "{releases}: withdrawn in the ledger as never sent, which no attack can check."
 
 
 _ALONE = (
@@ -189,7 +189,7 @@ def _stricter(policy: Policy) -> str:
     """A stricter requirement, named by the number that makes it so."""
     m = max((part.invariant_m or 0 for part in policy.require.parts()), default=0)
     if m and methods.find(policy.method).m_requirement:
-        return f"A larger m than {m}, in a new series: more values in a group leave more room."
+        return f"A larger m than {m}, in a new series: groups then have more values."
     k = policy.require.group_size
     return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
 
@@ -214,9 +214,9 @@ def _by_the_truth(exposing: Finding, findings: Findings) -> list[str]:
 
 
 _LEAVING = (
-    "People with some values leave sooner than others, and readers see who leaves: larger groups of more values hide "
-    "them (of `cohorts` the option `by_itself`). Only where readers cannot know who is in which release, "
-    '`prior = "common"` in the policy does without that.'
+    "People with some values leave sooner than others, and the adversary sees who leaves. Larger groups with more "
+    "values hide them; the `cohorts` option `by_itself` makes each cohort diverse on its own. Only where nobody can "
+    'know who is in which release, `prior = "common"` in the policy sets departures aside.'
 )
 
 
@@ -268,12 +268,12 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         if policy.attacks is None:
             advice.append(_named(policy))
     if release is None and methods.find(policy.method).suppresses:
-        advice.append(f"More rows that may be left out: `suppress` in the policy, {policy.suppress:g} now.")
+        advice.append(f"More suppressed records: `suppress` in the policy, {policy.suppress:g} now.")
     advice.append(_stricter(policy))
     if release is not None and len(release.schema.quasi) > 1:
         sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
         widest = max(sizes, key=lambda name: sizes[name])
-        advice.append(f"Leave out a quasi-identifier: '{widest}' has the most different values.")
+        advice.append(f"Drop a quasi-identifier: '{widest}' has the most different values.")
     return advice
 
 
@@ -281,7 +281,7 @@ def _fewer_counterfeits(policy: Policy, release: Release) -> str:
     """What would help against too many counterfeits."""
     share = math.ceil(1000 * release.counterfeits / max(release.table.rows - release.suppressed, 1)) / 1000
     more = f", or `suppress` above {policy.suppress:g}" if methods.find(policy.method).suppresses else ""
-    allow = f" If readers can live with them: `counterfeits = {share:g}` in the policy." if share <= 1 else ""
+    allow = f" If recipients can live with them: `counterfeits = {share:g}` in the policy." if share <= 1 else ""
     return (
         f"Fewer counterfeits: a smaller m or e in a new series, coarser sensitive values{more}; or another method, "
         f"such as 'pool' with a larger k where values change often.{allow}"

@@ -63,7 +63,7 @@ def _refuse_lacking(what: str, columns: list[str] | None, wanted: list[str]) -> 
     spelled = ", ".join(f"'{name}'{_near(name, columns)}" for name in absent)
     raise SchemaError(
         f"{what} lacks {'a column' if len(absent) == 1 else 'columns'} that the releases are compared by: {spelled}. "
-        "Rename what is spelled otherwise; what nobody knows is left out with --quasi, or in the schema."
+        "Rename what is spelled otherwise; leave out with --quasi, or in the schema, what nobody knows."
     )
 
 

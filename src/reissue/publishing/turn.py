@@ -1,4 +1,4 @@
-"""One turn at a ledger: a candidate is made, attacked together with all earlier releases, mended, and recorded."""
+"""One turn at a ledger: a candidate is made, attacked together with all earlier releases, repaired, and recorded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def publish_candidate(
     before_record: Callable[[Publication], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Publication:
-    """A candidate made, attacked, mended, and recorded by a writer, if there is one."""
+    """A candidate made, attacked, repaired, and recorded by a writer, if there is one."""
     from reissue.ledger.recorded import needed_files
     from reissue.ledger.store import PARTS
     from reissue.publishing.refusal import problems_of, refusal

@@ -125,7 +125,7 @@ class Draft:
 
 @dataclass(frozen=True, eq=False)
 class Counterfeits:
-    """Records of nobody, added so that groups keep their values. Published like the others, and counted per group."""
+    """Counterfeit records, added so that groups keep their values. Published like the others, and counted per group."""
 
     groups: Codes
     """Counterfeit to its group, which has real rows too or none."""
@@ -225,7 +225,7 @@ class Release:
 
     @property
     def suppressed(self) -> int:
-        """How many rows were left out."""
+        """How many records were suppressed."""
         return int((self.draft.groups < 0).sum())
 
     @property
@@ -251,7 +251,7 @@ class Release:
 
     @property
     def counterfeits(self) -> int:
-        """How many records of nobody were added."""
+        """How many counterfeit records were added."""
         return 0 if self.draft.counterfeits is None else len(self.draft.counterfeits.groups)
 
     @property
@@ -266,7 +266,7 @@ class Release:
         """What went out, in one sentence."""
         rows = self.table.rows - self.suppressed
         made = f"Release by the method {self.method}, which meets {self.requirement}"
-        left = f"{self.suppressed:,} rows left out, {self.counterfeits:,} counterfeits"
+        left = f"{self.suppressed:,} suppressed records, {self.counterfeits:,} counterfeits"
         return f"{made}: {rows:,} rows in {self.groups:,} groups, {left}."
 
     __repr__ = __str__  # the fields would show what is private

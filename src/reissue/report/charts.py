@@ -8,10 +8,11 @@ from typing import Any
 from reissue.attacks.pictures import Bars, IntervalCounts
 from reissue.outcome.findings import RiskGrowth
 from reissue.outcome.plan import PlanFrontier
+from reissue.outcome.series import SeriesLoss, SeriesRisk
 
-__all__ = ["Axis", "bars", "fit", "frontier_chart", "growth_chart", "histogram"]
+__all__ = ["Axis", "bars", "fit", "frontier_chart", "growth_chart", "histogram", "loss_chart", "risk_chart"]
 
-WIDTH, HEIGHT, TALL = 480, 240, 280
+WIDTH, HEIGHT, TALL, STRIP = 480, 240, 280, 108
 LEFT, RIGHT, TOP, BOTTOM = 72, 12, 16, 48
 """Margins around the area that is drawn on."""
 MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
@@ -183,3 +184,52 @@ def frontier_chart(frontier: PlanFrontier) -> dict[str, Any]:
         "points": points,
         "sentence": frontier.sentence,
     }
+
+
+def risk_chart(series: SeriesRisk) -> dict[str, Any]:
+    """Draw a line for each attack: the highest probability by release, against the limit."""
+    across, up = _time(series.total), Axis(0.0, 1.0, HEIGHT - BOTTOM, TOP)
+    lines = [
+        {
+            "attack": name,
+            "place": place % len(MARKS),
+            "mark": MARKS[place % len(MARKS)],
+            "points": [(across(number), up(worst)) for number, worst in points],
+        }
+        for place, (name, points) in enumerate(series.lines)
+    ]
+    return {
+        **frame(_releases(across, series.total), up.ticks(4)),
+        "limit": None if series.limit is None else up(series.limit),
+        "changes": [(round(across(since - 0.5), 1), since) for since in series.changes],
+        "lines": lines,
+        "sentence": series.sentence,
+    }
+
+
+def loss_chart(series: SeriesLoss) -> dict[str, Any]:
+    """Draw a column for each release: what it lost, on the same line of time."""
+    across = _time(series.total)
+    up = fit(0.0, max(loss for _, loss in series.points), STRIP - BOTTOM, TOP)
+    wide = min(22.0, (WIDTH - RIGHT - LEFT) / series.total * 0.6)
+    columns = [
+        {
+            "x": round(across(number) - wide / 2, 1),
+            "y": up(loss),
+            "width": round(wide, 1),
+            "height": round(STRIP - BOTTOM - up(loss), 1),
+            "title": f"Release {number}: {loss:.1%} lost",
+        }
+        for number, loss in series.points
+    ]
+    ticks = [(y, f"{float(text):.0%}") for y, text in up.ticks(2)]
+    return {**frame(_releases(across, series.total), ticks, STRIP), "columns": columns, "sentence": series.sentence}
+
+
+def _time(releases: int) -> Axis:
+    """The line of time, with half a column's width at its ends."""
+    return Axis(0.5, releases + 0.5, LEFT, WIDTH - RIGHT)
+
+
+def _releases(across: Axis, many: int) -> Ticks:
+    return [(across(number), str(number)) for number in range(1, many + 1, max(1, -(-many // 12)))]

@@ -14,10 +14,12 @@ from markupsafe import Markup, escape
 
 from reissue.attacks.findings import Findings
 from reissue.files.tables import write_text
+from reissue.ledger.recorded import Recorded
 from reissue.outcome.costs import Costs
 from reissue.outcome.costs import view_of as costs_view
 from reissue.outcome.findings import INPUTS, refused, view_of
 from reissue.outcome.plan import view_of as plan_view
+from reissue.outcome.series import findings_until
 from reissue.outcome.view import BAD, GOOD, UNSURE
 from reissue.publishing.plan import Plan
 from reissue.publishing.turn import Publication
@@ -29,7 +31,7 @@ from reissue.words import number
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
 
-__all__ = ["environment", "plan_html", "publication_html", "report_html", "template", "write_report"]
+__all__ = ["environment", "plan_html", "publication_html", "release_html", "report_html", "template", "write_report"]
 
 _SYMBOLS = {BAD: "✕", GOOD: "✓", UNSURE: "?"}
 
@@ -77,6 +79,13 @@ def publication_html(made: Publication) -> str:
     title = f"Release {made.number}, attacked together with all earlier ones"
     utility = {"this release": [measure(made.release)]}
     return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
+
+
+def release_html(releases: Sequence[Recorded], number: int) -> str:
+    """Return the report of one release as its ledger has it, with how the risk grew up to it."""
+    record = releases[number - 1].record
+    title = f"Release {number}, as it was recorded on {record.time[:10]}"
+    return report_html(findings_until(releases, number), title=title, warnings=record.warnings)
 
 
 def plan_html(plan: Plan) -> str:

@@ -128,7 +128,7 @@ class Utility:
     def _loss(self) -> str:
         values = f", a sensitive value is known of a group only ({self.value_loss:.1%} of its tie to a row is lost)"
         whole = self.suppressed + self.added + self.changed
-        beside = f", and {whole:,} rows were left out, invented or changed and count as lost" if whole else ""
+        beside = f", and {whole:,} records were suppressed, counterfeit or changed and count as lost" if whole else ""
         return (
             f"Of what the table said {self.loss:.1%} is lost (0%: nothing, 100%: everything). A published value covers "
             f"{self.covered:.1%} of what its column can say, on average{values if self.value_loss else ''}{beside}."

@@ -62,8 +62,8 @@ class _Believed:
         ),
         (
             "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
-            "that stay) do; larger groups with more values leave more room in any method. Where people with some "
-            "values leave sooner than others, small cohorts hide little: `by_itself` makes larger ones."
+            "that stay) do; larger groups with more values hide more in any method. Where people with some values "
+            "leave sooner than others, small cohorts hide little: the `cohorts` option `by_itself` makes larger ones."
         ),
     ),
     command=(

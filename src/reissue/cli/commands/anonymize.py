@@ -112,7 +112,7 @@ def anonymize(
         ),
     ] = "nodes",
     suppress: Annotated[
-        float, typer.Option(metavar="SHARE", help="The share of rows that may be left out, such as 0.05.")
+        float, typer.Option(metavar="SHARE", help="Maximum share of suppressed records, such as 0.05.")
     ] = 0.0,
     seed: Annotated[
         int | None,
@@ -311,7 +311,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
     smallest = f", the smallest of {_size(release, int(sizes.min()))}" if len(sizes) else ""
     _render.say(
         f"{plural(published, 'row')} published in {plural(release.groups, 'group')}{smallest}; "
-        f"{plural(release.suppressed, 'row')} left out.",
+        f"{plural(release.suppressed, 'record')} suppressed.",
         f"The release meets {release.requirement}: counted again from the published columns.",
         *utility.sentences,
         *(

@@ -99,15 +99,15 @@ def _show_cost(story: "Story") -> None:
     three = [story.one.cost, story.two.cost, cost_of(story.theirs)]
     rows = [
         [
-            "people whose disease can be named too surely",
+            "people whose disease is known beyond the limit",
             _exposed(story.one.findings["joint"]),
             _exposed(story.two.findings["joint"]),
             _exposed(story.theirs_found),
         ],
         ["of what the tables said, lost", *(f"{cost['loss']:.1%}" for cost in three)],
         ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in three)],
-        ["records of nobody, added", *(f"{cost['counterfeits']:,}" for cost in three)],
-        ["records left out", *(f"{cost['suppressed']:,}" for cost in three)],
+        ["counterfeit records", *(f"{cost['counterfeits']:,}" for cost in three)],
+        ["suppressed records", *(f"{cost['suppressed']:,}" for cost in three)],
     ]
     _render.say(f"What it cost, over all {three[0]['rows']:,} records", style="bold")
     _render.show_rows(["", "act one", "act two", f"papers: {THEIRS}"], rows)

@@ -119,7 +119,7 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
         show_plan(made.plan)
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")
     if any(guess.confirm for guess in made.guesses):
-        _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
+        _render.say("What has a question mark stands there as a comment: confirm it, or the column is dropped.")
     place, schema = quote(str(data[0])) if isinstance(data[0], Path) else "DATA", quote(str(out))
     ledger = quote(f"{data[0].name.partition('.')[0]}.ledger") if isinstance(data[0], Path) else "NAME.ledger"
     _render.say("What a word means: reissue explain quasi, or any other.")

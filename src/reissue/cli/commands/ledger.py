@@ -52,6 +52,8 @@ def _say_unwritten(failed: str) -> None:
 @books.command("list")
 def list_releases(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOption = False) -> None:
     """List all releases."""
+    from reissue.outcome.series import releases_table
+
     with _reading(ledger, key) as book:
         releases, head = book.releases, book.entries()[-1].hash
     if as_json:
@@ -62,26 +64,15 @@ def list_releases(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOpt
         ]
         _render.show_json({"releases": rows, "head": head})
         return
-    said = [
-        [
-            str(one.number),
-            one.record.time,
-            one.date or "-",
-            f"{one.record.rows:,}",
-            "-" if one.record.loss is None else f"{one.record.loss:.1%}",
-            "adopted" if one.record.adopted else one.record.method,
-            ", ".join(one.recipients) or "everyone",
-            one.outcome,
-        ]
-        for one in releases
-    ]
-    _render.show_rows(["release", "recorded", "date", "rows", "lost", "method", "recipients", "attacks"], said)
+    _render.show_table(releases_table(releases))
     _render.say(f"The last entry is {head}")
 
 
 @books.command()
 def show(ledger: PlaceArgument, number: NumberArgument, key: KeyOption = None, as_json: JsonOption = False) -> None:
     """Show what is known about one release: how it was made, and what every attack found."""
+    from reissue.outcome.series import figures_of_record, withdrawn_words
+
     with _reading(ledger, key) as book:
         one = book.release(number)
     if as_json:
@@ -89,16 +80,11 @@ def show(ledger: PlaceArgument, number: NumberArgument, key: KeyOption = None, a
         shown = {name: value for name, value in one.record.as_json().items() if name not in hidden}
         _render.show_json({"release": number, "hash": one.entry.hash, **shown, "withdrawn": one.withdrawn})
         return
-    record = one.record
-    how = "adopted" if record.adopted else f"made by '{record.method}' to meet {record.requirement}"
-    _render.say(
-        f"Release {number}, recorded {record.time}: {plural(record.rows, 'row')}, {how}.",
-        f"Recipients: {', '.join(one.recipients) or 'everyone'}.",
-    )
+    _render.say(f"Release {number}", *(f"  {what}: {value}" for what, value in figures_of_record(one)))
     if one.withdrawn is not None:
-        _render.say(f"It was withdrawn, for it never left the house: {one.withdrawn}")
+        _render.say(withdrawn_words(one.withdrawn))
     show_lines(one.findings)
-    _render.warn(*record.warnings)
+    _render.warn(*one.record.warnings)
 
 
 @books.command()
@@ -248,6 +234,7 @@ def verify(
     """Say whether it is proven that nothing was changed or cut off, with exit code 5 where that cannot be proven."""
     from reissue.ledger import Ledger
     from reissue.ledger.trust import TrustOutcome
+    from reissue.outcome.series import trust_headline
 
     with Ledger.open(ledger, key=key) as book:
         trust, entries = book.examine(head), book.store.found()
@@ -255,13 +242,11 @@ def verify(
     if as_json:
         said = {"problems": list(trust.problems), "missing": list(trust.missing), "head": last}
         _render.show_json({"outcome": trust.outcome, "whole": trust.outcome == TrustOutcome.PROVEN, **said})
-    elif trust.problems:
-        _render.say("The ledger is broken.", *trust.problems, style="red")
-    elif trust.missing:
-        _render.say("Not provable: nothing that was found speaks against the ledger, but:", *trust.missing)
-        _render.say(f"It has {len(entries):,} entries, the last is {last}")
     else:
-        _render.say(f"Proven: nothing was changed or cut off. It has {len(entries):,} entries, the last is {last}")
+        top = trust_headline(trust, len(entries))
+        style = _render.STYLES[top.mark] if trust.problems else ""
+        _render.say(f"{top.word}: {top.sentence}", *trust.problems, *trust.missing, style=style)
+        _render.say(f"The last entry is {last}")
     unproven = NOT_MET if trust.problems else NOT_PROVABLE
     raise typer.Exit(FINE if trust.outcome == TrustOutcome.PROVEN else unproven)
 
@@ -347,7 +332,7 @@ def withdraw(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Record that a release never left the house: the next ones are made and attacked without it. It stays so."""
+    """Record that a release was never sent: the next ones are made and attacked without it. This cannot be undone."""
     from reissue.ledger import Ledger
 
     with Ledger.open(ledger, key=key) as book:

@@ -40,23 +40,23 @@ def plan(
     ],
     schema: SchemaOption,
     limit: Annotated[
-        float, typer.Option(help="How surely anybody may be linked to a value: a probability above 0 and below 1.")
+        float, typer.Option(help="The highest probability of a value that is allowed, above 0 and below 1.")
     ] = 0.75,
-    leave_out: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The share of the rows that may be left out.")
-    ] = 0.02,
-    counterfeits: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The most counterfeits, as a share of the records.")
-    ] = 0.1,
+    leave_out: Annotated[float, typer.Option(min=0.0, max=1.0, help="Maximum share of suppressed records.")] = 0.02,
+    counterfeits: Annotated[float, typer.Option(min=0.0, max=1.0, help="Maximum share of counterfeit records.")] = 0.1,
     knowledge: Annotated[
-        str, typer.Option(metavar="form|groups", help="What readers know: what the form shows, or everyone's groups.")
+        str,
+        typer.Option(
+            metavar="form|groups",
+            help="What the adversary knows: what the form shows, or everyone's groups.",
+        ),
     ] = "form",
     prior: Annotated[
         str,
         typer.Option(
             metavar="common|leaving|learned",
-            help="What readers expect of people: what is common, also how soon those with each value leave, or also "
-            "what the releases teach of people who are alike.",
+            help="The adversary's prior: how common values are, also how soon people with each value leave, or also "
+            "what is learned from the releases about people who are alike.",
         ),
     ] = "leaving",
     budget: Annotated[

@@ -37,7 +37,7 @@ from reissue.cli._options import (
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
-from reissue.words import plural, visible
+from reissue.words import visible
 
 if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
@@ -280,6 +280,7 @@ def _show(
     as_json: bool,
 ) -> None:
     from reissue.outcome.findings import withstood
+    from reissue.outcome.series import outcome_of
 
     release = made.release
     if as_json:
@@ -302,11 +303,9 @@ def _show(
             }
         )
         return
-    published = release.table.rows - release.suppressed
     show_lines(made.findings)
     _render.say(
-        f"Release {made.number}: {plural(published, 'row')} in {plural(release.groups, 'group')}, "
-        f"{plural(release.suppressed, 'row')} left out, {plural(release.counterfeits, 'counterfeit')}.",
+        f"Release {made.number}: {outcome_of(release)}",
         f"It meets {release.requirement}.{withstood(made.findings)}",
     )
     _render.warn(*made.warnings)

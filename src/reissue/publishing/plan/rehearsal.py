@@ -36,6 +36,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.solver.iterative_scaling import Scaling
 from reissue.utility import compare
+from reissue.words import percent
 
 __all__ = [
     "Rehearsal",
@@ -59,8 +60,8 @@ _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
 _TURNS, _LEAVING_OUT = 9, 5
 """How often a release is attacked at most, and of methods whose groups are not joined, which can only leave people out:
-what needs more mending than that has no room to go on."""
-_UNMENDED = " It was not mended: it loses more than another one that withstands costs in all."
+what needs more repair than that does not withstand a continuation."""
+_UNMENDED = " It was not repaired: it loses more than another setting that withstands costs in all."
 _QUERIES = 200
 _SEED = 1
 """The same random queries for every setting, so that they can be compared."""
@@ -301,7 +302,7 @@ def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> O
 
 
 def learning_sentence(rehearsal: Rehearsal) -> str:
-    """A sentence: the limit is about readers who do not learn, so how far this one gets is said beside it."""
+    """A sentence: the limit is about adversaries who do not learn, so how far one gets who does is said beside it."""
     return sentence(attack(rehearsal.earlier, rehearsal.schema, only=_ATTACK)[_ATTACK])
 
 
@@ -312,11 +313,11 @@ def sentence(finding: Finding) -> str:
     above = finding.details.get("above")
     if above is None:
         right, before = finding.details["accuracy"], finding.details["baseline"]
-        return f"{_WHO} guesses {right:.1%} of the values of a release right, and {before:.1%} without learning."
+        return f"{_WHO} guesses {right:.1%} of the values of a release right; without learning {before:.1%}."
     if not above["people"]:
-        return f"{_WHO} links nobody to a value more surely than {LIMIT:g} either."
+        return f"{_WHO} links nobody to a value beyond {percent(LIMIT)} either."
     return (
-        f"{_WHO} links {above['people']:,} of {finding.population:,} people more surely than {LIMIT:g}, and is "
+        f"{_WHO} links {above['people']:,} of {finding.population:,} people to a value beyond {percent(LIMIT)}, and is "
         f"right about {above['right']:,}: the limit does not cover that."
     )
 
@@ -341,7 +342,7 @@ def try_setting(
     dialect: Dialect = FOUND,
     progress: Callable[[float], None] = lambda _: None,
 ) -> TriedSetting:
-    """Publish the waves by one setting as a plan would, mended where few are exposed; nothing is recorded."""
+    """Publish the waves by one setting as a plan would, repaired where few are exposed; nothing is recorded."""
     schema = Schema.read(schema)
     limits = (limits or Limits()).for_schema(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)

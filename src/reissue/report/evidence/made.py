@@ -74,9 +74,9 @@ def publish_record(made: Publication, policy: Policy) -> Record:
     criteria = {
         "requirement": str(policy.require),
         "method": policy.method,
-        "rows that may be left out": f"{policy.suppress:.1%}",
+        "suppressed records at most": f"{policy.suppress:.1%}",
         "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
-        "rows left out": f"{release.suppressed:,}",
+        "suppressed records": f"{release.suppressed:,}",
         "counterfeits": f"{release.counterfeits:,}",
         **limits,
     }

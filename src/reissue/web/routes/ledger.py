@@ -12,15 +12,17 @@ from reissue.files.places import second_path
 from reissue.files.staging import scratch_folder
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders, releases_of, versions_of
+from reissue.outcome.series import figures_of_record, loss_of, mark_of, policy_words, risk_of
 from reissue.policy import Policy
-from reissue.report.series import loss_chart, release_html, series_chart
+from reissue.report.charts import loss_chart, risk_chart
+from reissue.report.page import release_html
 from reissue.web.numbers import at, release_number
 from reissue.web.pages import report, show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
 from reissue.web.work.auditing import shown
 
-__all__ = ["ROUTES", "policy_words"]
+__all__ = ["ROUTES"]
 
 _FORMATS = {
     ".csv": "text/csv",
@@ -49,30 +51,18 @@ def _series(place: str) -> dict[str, Any]:
         entries = book.entries()
         releases, schema = releases_of(entries), book.schema_of(entries)
         changes = sorted({since for since, _ in versions_of(entries)[1:]})
+        risk, loss = risk_of(releases, changes), loss_of(releases)
         return {
             "releases": releases,
-            "chart": series_chart(releases, changes),
-            "lost": loss_chart(releases),
+            "marks": {one.number: mark_of(one) for one in releases},
+            "chart": None if risk is None else risk_chart(risk),
+            "lost": None if loss is None else loss_chart(loss),
             "holders": holders(releases),
             "policy": policy_words(Policy.of(schema)),
             "provider": schema.provider,
             "head": entries[-1].hash,
             "unknown": book.unknown,
         }
-
-
-def policy_words(policy: Policy) -> dict[str, str]:
-    """A policy as a list of what is asked and what it says."""
-    attacks = "all that are quick" if policy.attacks is None else ", ".join(policy.attacks) or "joint alone"
-    return {
-        "every release must meet": str(policy.require),
-        "method": policy.method,
-        "surest link allowed": "three quarters" if policy.limit is None else f"{policy.limit:g}",
-        "attacks it must withstand": attacks,
-        "rows that may be left out": f"{policy.suppress:.1%}",
-        "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
-        "readers know": ", ".join(policy.knowledge) or "what the form of a release shows",
-    }
 
 
 async def release(request: Request) -> Response:
@@ -84,7 +74,7 @@ async def release(request: Request) -> Response:
 def _release(place: str, number: int) -> dict[str, Any]:
     with Ledger.open(place) as book:
         one = book.release(number)
-        return {"one": one, "found": shown(one.findings)}
+        return {"one": one, "found": shown(one.findings), "facts": figures_of_record(one)}
 
 
 async def release_report(request: Request) -> Response:
@@ -121,7 +111,7 @@ def _exported(place: str, number: int, name: str) -> list[tuple[str, bytes]]:
 
 
 async def withdraw(request: Request) -> Response:
-    """Record that a release never left the house."""
+    """Record that a release was never sent."""
     place, number = _place(request), release_number(request)
     async with read_form(request) as sent:
         if not sent.text("sure"):

@@ -9,12 +9,12 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import versions_of
+from reissue.outcome.series import policy_words
 from reissue.policy import Policy
 from reissue.schema import Schema
 from reissue.web.pages import show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
-from reissue.web.routes.ledger import policy_words
 
 __all__ = ["ROUTES"]
 

@@ -10,6 +10,7 @@ from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.outcome.findings import refused as refused_headline
+from reissue.outcome.series import figures_of_release, trust_headline
 from reissue.papers.coalition.views import view_of_release
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
@@ -85,11 +86,8 @@ def _said(made: Publication, book: Ledger) -> dict[str, Any]:
         "recorded": made.recorded,
         "again": made.again,
         "rows": release.table.rows - release.suppressed,
-        "left_out": release.suppressed,
         "groups": release.groups,
-        "counterfeits": release.counterfeits,
-        "requirement": str(release.requirement),
-        "method": release.method,
+        "facts": figures_of_release(release),
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
         "sample": _sample(made),
@@ -147,5 +145,5 @@ def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     tell(0.1, "reading every entry and file")
     with Ledger.open(given["ledger"]) as book:
         trust, entries = book.examine(given["head"] or None), book.store.found()
-        said = {"outcome": str(trust.outcome), "problems": list(trust.problems), "missing": list(trust.missing)}
-        return {**said, "entries": len(entries), "head": entries[-1].hash}
+        said = {"problems": list(trust.problems), "missing": list(trust.missing)}
+        return {**said, "headline": asdict(trust_headline(trust, len(entries))), "head": entries[-1].hash}
