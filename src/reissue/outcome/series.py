@@ -172,7 +172,7 @@ def risk_of(releases: Sequence[Recorded], changes: Sequence[int] = ()) -> Series
     limits = [one.limit for points in found.values() for _, one in points if one.limit is not None]
     worst = {name: max(points, key=lambda point: point[1].worst or 0.0) for name, points in found.items()}
     said = [
-        f"{name}: at worst {percent(one.worst or 0.0)}, in release {number}; at most {percent(one.limit or 0.0)} is allowed"
+        f"{name}: {percent(one.worst or 0.0)} at worst, in release {number}; the limit is {percent(one.limit or 0.0)}"
         for name, (number, one) in worst.items()
     ]
     since = tuple(one for one in changes if 1 < one <= len(releases))
