@@ -15,8 +15,7 @@ from reissue.cli._findings import show_findings
 from reissue.errors import Why
 from reissue.outcome.findings import headline_of
 from reissue.report import report_html
-from reissue.report.evidence import evidence_html
-from reissue.report.evidence.record import record_of
+from reissue.report.evidence import evidence_html, record_of
 from reissue.verify.check import check
 from reissue.web.work.auditing import shown
 from tests.cli.conftest import Reissue

@@ -35,7 +35,7 @@ def test_a_record_by_hand() -> None:
         "age": "generalized by ranges or groups of values in 50.0% of the records; 2 different values",
         "zip": "published as it is; 1 different values",
         "disease": "published as it is, in the rows",
-        "who": "left out",
+        "who": "not published",
     }
     assert record.verdicts[0] == "k=2 is met."
     assert "1 in 3 is not met" in record.verdicts[1]
@@ -88,7 +88,7 @@ def test_publish_and_attack_keep_a_record(folder: Path) -> None:
     assert {one["heading"] for one in record["tests"]} == {"inference", "linkability"}
     assert {one["value"] for one in record["initial"] if one["name"] == "k"} == {1}
     assert all(one["value"] >= 3 for one in record["residual"] if one["name"] == "k")
-    assert {"column": "patient", "role": "identifier", "technique": "left out"} in record["columns"]
+    assert {"column": "patient", "role": "identifier", "technique": "not published"} in record["columns"]
     Path("originals").mkdir()
     for number in "12":
         Path(f"w{number}.csv").rename(f"originals/w{number}.csv")

@@ -1,13 +1,21 @@
-"""The page "evidence": a record as one HTML file, in the order of a dossier, no script, nothing loaded."""
+"""Evidence for the file: a record as JSON and as one HTML page in the order of a dossier, no script, nothing loaded."""
 
 from pathlib import Path
 
 from reissue.attacks.registry import Heading
 from reissue.files.staging import Staging
-from reissue.report.evidence.record import Record
+from reissue.outcome.evidence import Record, attack_record, check_record, publish_record, record_of
 from reissue.report.page import template
 
-__all__ = ["evidence_html", "stage_record"]
+__all__ = [
+    "Record",
+    "attack_record",
+    "check_record",
+    "evidence_html",
+    "publish_record",
+    "record_of",
+    "stage_record",
+]
 
 _QUESTIONS = {
     Heading.SINGLING_OUT: "Can a person's records be isolated?",

@@ -20,13 +20,28 @@ from reissue._version import __version__
 from reissue.attacks import registered
 from reissue.attacks.findings import Finding, Findings
 from reissue.attacks.registry import Heading
+from reissue.errors import CannotRunError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.published import read_published
-from reissue.report.evidence.columns import ColumnRecord, columns_of
-from reissue.schema import Schema
-from reissue.verify.check import Check
+from reissue.policy import Policy
+from reissue.published import Form, PublishedRelease, read_published
+from reissue.publishing.series import snapshots
+from reissue.publishing.turn import Publication
+from reissue.schema import Role, Schema
+from reissue.taxonomy.notation import coding_of, parse_column
+from reissue.verify.check import Check, check
+from reissue.verify.risk import find_preset
 
-__all__ = ["Figure", "PublishedRecord", "Record", "TestRecord", "record_of"]
+__all__ = [
+    "ColumnRecord",
+    "Figure",
+    "PublishedRecord",
+    "Record",
+    "TestRecord",
+    "attack_record",
+    "check_record",
+    "publish_record",
+    "record_of",
+]
 
 FORMAT = 1
 """The version of the record's JSON."""
@@ -91,6 +106,15 @@ class TestRecord:
     limit: float | None
     method: str
     """What such an adversary does."""
+
+
+@dataclass(frozen=True)
+class ColumnRecord:
+    """One column of the schema: its role, and what was done to it."""
+
+    column: str
+    role: str
+    technique: str
 
 
 @dataclass(frozen=True)
@@ -200,4 +224,129 @@ def _test(finding: Finding) -> TestRecord:
         finding.worst,
         finding.limit,
         "" if known is None else known.summary,
+    )
+
+
+# --- what was done to each column ------------------------------------------------------------------------------------
+
+_SENSITIVE = {
+    Form.GENERALIZED: "published as it is, in the rows",
+    Form.NUMBERED: "published as it is, in the rows of numbered groups",
+    Form.PANEL: "published as it is, in the rows of numbered groups, each with a slot that lasts",
+    Form.PERMUTED: "published as it is, put into random order inside groups",
+    Form.TWO_TABLES: "published as it is, in a table of its own, by group",
+}
+
+
+def columns_of(release: PublishedRelease) -> tuple[ColumnRecord, ...]:
+    """Every column of the schema in its order."""
+    return tuple(
+        ColumnRecord(name, str(role), _technique(release, name, role)) for name, role in release.schema.columns.items()
+    )
+
+
+def _technique(release: PublishedRelease, name: str, role: Role) -> str:
+    there = name in release.main.columns or name in release.values.columns
+    if not there:
+        return "not published"
+    if role == Role.QUASI:
+        return _generalized(release, name)
+    if role == Role.SENSITIVE:
+        source = release.source
+        changed = source is not None and source.draft.sensitive is not None
+        return "published with some values changed" if changed else _SENSITIVE[release.form]
+    return "published as it is"
+
+
+def _generalized(release: PublishedRelease, name: str) -> str:
+    """How many records show a value that stands for several, and how many different values there are."""
+    looks, hierarchy = release.looks, release.schema.hierarchy(name)
+    texts = looks.texts[name]
+    different = texts.n_unique()
+    try:
+        coding = coding_of([texts], hierarchy)
+    except CannotRunError:
+        return f"generalized by ranges, beside texts that cannot be read; {different:,} different values"
+    read = parse_column(texts, coding, partial=True)
+    wide = int(looks.rows[read.lo != read.hi].sum())
+    share = wide / max(int(looks.rows.sum()), 1)
+    if not wide:
+        return f"published as it is; {different:,} different values"
+    how = {"auto": "ranges or groups of values"}.get(hierarchy.kind, f"a taxonomy ({hierarchy.kind})")
+    return f"generalized by {how} in {share:.1%} of the records; {different:,} different values"
+
+
+# --- the records of commands -----------------------------------------------------------------------------------------
+
+
+def check_record(
+    published: Sequence[Path],
+    schema: Schema,
+    outcome: Check,
+    original: Path | None,
+    asked: Mapping[str, Any],
+    dialect: Dialect,
+    assumed: Sequence[str] = (),
+) -> Record:
+    """The record of one release that was checked; of a schema that was guessed, what was assumed."""
+    guessed = Findings(assumptions=tuple(assumed))
+    before = {} if original is None else {original.name: check(original, schema, dialect=dialect)}
+    criteria = {name: str(value) for name, value in asked.items() if value is not None}
+    if asked.get("preset") is not None:
+        criteria["where the preset comes from"] = find_preset(asked["preset"]).source
+    name = ", ".join(path.name for path in published)
+    return record_of(
+        "check",
+        {name: published},
+        schema,
+        [outcome],
+        before=before,
+        findings=guessed,
+        criteria=criteria,
+        dialect=dialect,
+    )
+
+
+def attack_record(
+    findings: Findings, tables: Sequence[Any], schema: Schema, originals: Path | None, dialect: Dialect
+) -> Record:
+    """The record of releases that were attacked together, each measured by itself too."""
+    names = [f"{one.number}: {one.name}" for one in findings.releases]
+    shown = [read_published(one, schema, dialect=dialect, as_text=False).of_its_columns() for one in tables]
+    checks = [check(one, one.schema) for one in shown]
+    before = [] if originals is None else snapshots(originals)
+    return record_of(
+        "attack",
+        dict(zip(names, tables, strict=True)),
+        schema,
+        checks,
+        before={f"original {place}": check(one, schema, dialect=dialect) for place, one in enumerate(before, start=1)},
+        findings=findings,
+        criteria={f"limit of {one.attack}": f"{one.limit:g}" for one in findings if one.limit is not None},
+        dialect=dialect,
+    )
+
+
+def publish_record(made: Publication, policy: Policy) -> Record:
+    """The record of a release that goes out."""
+    release = made.release
+    schema = release.table.schema
+    limits = {f"limit of {one.attack}": f"{one.limit:g}" for one in made.findings if one.limit is not None}
+    criteria = {
+        "requirement": str(policy.require),
+        "method": policy.method,
+        "suppressed records at most": f"{policy.suppress:.1%}",
+        "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
+        "suppressed records": f"{release.suppressed:,}",
+        "counterfeits": f"{release.counterfeits:,}",
+        **limits,
+    }
+    return record_of(
+        "publish",
+        {f"release {made.number}": release},
+        schema,
+        [check(release, schema, release.requirement)],
+        before={"the original": check(release.table.frame, schema)},
+        findings=made.findings,
+        criteria=criteria,
     )
