@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue._notebook import notebook
 from reissue.synth import Population, schema
 from reissue.utility import measure
 from tests.report.cases import SCRIPT, every_picture
@@ -49,3 +50,16 @@ def test_checks_and_utility_show_their_sentences(release: ri.Release) -> None:
     assert check.measures[0].sentence in check._repr_html_()
     assert "zip" in lost._repr_html_()
     assert str(lost).splitlines() == list(lost.sentences)
+
+
+def test_a_plan_shows_its_recommendation_first() -> None:
+    waves = [month.drop("hospital") for month in Population(seed=1, people=120).months(2)]
+    found = ri.plan(waves, schema().with_roles({"hospital": "drop"}), budget=1, further=0)
+    shown = found._repr_html_()
+    assert "Recommended: " in shown or "No setting is safe: " in shown
+    assert "groups known" in shown
+
+
+def test_what_has_no_view_is_a_bug() -> None:
+    with pytest.raises(TypeError, match="no view of int"):
+        notebook(3)

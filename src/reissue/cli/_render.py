@@ -90,18 +90,20 @@ def show_rows(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str
 
 
 def show_check(outcome: "Check", *, everything: bool = False) -> None:
-    """The verdicts on what was asked for and the risk; every measure in words, if nothing was asked or all is."""
-    say(outcome.first)
-    for verdict in outcome.verdicts:
-        say(f"{'met    ' if verdict.met else 'NOT MET'}  {verdict.sentence}", style="green" if verdict.met else "red")
-    values = [(one.name, "-" if one.value is None else f"{one.value:.4g}", one.sentence) for one in outcome.measures]
-    if everything or not outcome.verdicts:
-        show_rows(["measure", "value", "in words"], values)
-    say(*outcome.by_column)
-    if outcome.risk is not None:
-        say("Risk that a record is linked to its person:", *(f"  {sentence}" for sentence in outcome.risk.sentences))
-    if outcome.verdicts and not everything:
-        say(f"Also measured: {', '.join(f'{name} {value}' for name, value, _ in values)} (--all says it in words).")
+    """Show what was asked for and the risk; every measure in words, if nothing was asked or all is."""
+    from reissue.outcome.check import view_of
+
+    view = view_of(outcome)
+    say(view.first)
+    for one in view.requirements:
+        say(f"{one.outcome:<7}  {one.sentence}", style=STYLES[one.mark])
+    if everything or not view.requirements:
+        show_table(view.measures)
+    say(*view.by_column)
+    if view.risk:
+        say("Risk that a record is linked to its person:", *(f"  {sentence}" for sentence in view.risk))
+    if view.requirements and not everything:
+        say(f"Also measured: {view.also} (--all says it in words).")
 
 
 def show_json(answer: Mapping[str, Any]) -> None:

@@ -4,7 +4,10 @@ from functools import singledispatch
 
 from reissue._notebook import card
 from reissue.attacks.findings import Findings
-from reissue.outcome.findings import view_of
+from reissue.outcome import check, findings, plan, utility
+from reissue.publishing.plan import Plan
+from reissue.utility import Utility
+from reissue.verify.check import Check
 
 __all__ = ["card_of"]
 
@@ -17,7 +20,7 @@ def card_of(result: object) -> str:
 
 @card_of.register
 def _(result: Findings) -> str:
-    view = view_of(result)
+    view = findings.view_of(result)
     top = view.headline
     lines = {} if view.growth is None else {line.attack: line.points for line in view.growth.lines}
     rows = [
@@ -26,3 +29,24 @@ def _(result: Findings) -> str:
     ]
     said = " ".join(filter(None, (f"{top.word}. {top.sentence}", top.next)))
     return card(said, [*view.summary.headings, "in words"], rows, mark=top.mark, lines=lines)
+
+
+@card_of.register
+def _(result: Plan) -> str:
+    view = plan.view_of(result)
+    said = " ".join((f"{view.headline.word}:", *view.sentences))
+    return card(said, view.summary.headings, view.summary.rows, mark=view.headline.mark)
+
+
+@card_of.register
+def _(result: Check) -> str:
+    view = check.view_of(result)
+    asked = [(one.outcome, "", one.sentence) for one in view.requirements]
+    risks = [("risk", "", sentence) for sentence in view.risk]
+    return card(view.first, view.measures.headings, [*asked, *risks, *view.measures.rows])
+
+
+@card_of.register
+def _(result: Utility) -> str:
+    view = utility.view_of(result)
+    return card(" ".join(view.sentences), view.columns.headings, view.columns.rows)

@@ -9,12 +9,28 @@ from reissue.attacks.pictures import Bars, IntervalCounts
 from reissue.outcome.findings import RiskGrowth
 from reissue.outcome.plan import PlanFrontier
 from reissue.outcome.series import SeriesLoss, SeriesRisk
+from reissue.outcome.utility import EstimateIntervals
+from reissue.utility import Estimate
 
-__all__ = ["Axis", "bars", "fit", "frontier_chart", "growth_chart", "histogram", "loss_chart", "risk_chart"]
+__all__ = [
+    "Axis",
+    "bars",
+    "fit",
+    "frontier_chart",
+    "growth_chart",
+    "histogram",
+    "interval_chart",
+    "loss_chart",
+    "risk_chart",
+]
 
 WIDTH, HEIGHT, TALL, STRIP = 480, 240, 280, 108
 LEFT, RIGHT, TOP, BOTTOM = 72, 12, 16, 48
 """Margins around the area that is drawn on."""
+BROAD, _NAMES, _ROW, _LETTERS = 640, 200, 30, 28
+"""Of charts with a name in front of each row: their width, where names end, the height of a row, letters of a name."""
+_MOST = 30
+"""This many rows a chart shows; the table has all."""
 MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
 """Each line and method has its own mark, so that colours are not needed to tell them apart."""
 Ticks = Sequence[tuple[float, str]]
@@ -233,3 +249,42 @@ def _time(releases: int) -> Axis:
 
 def _releases(across: Axis, many: int) -> Ticks:
     return [(across(number), str(number)) for number in range(1, many + 1, max(1, -(-many // 12)))]
+
+
+def interval_chart(found: EstimateIntervals) -> dict[str, Any]:
+    """Draw a row for each estimate: the true number above the published one, each with its interval."""
+    shown = found.rows[:_MOST]
+    both = [one for row in found.rows for one in (row.true, row.published) if one is not None]
+    low, high = min(one.low for one in both), max(one.high for one in both)
+    across = (
+        fit(low, high, _NAMES, BROAD - RIGHT)
+        if found.fixed is None
+        else Axis(-found.fixed, found.fixed, _NAMES, BROAD - RIGHT)
+    )
+    bottom = TOP + _ROW * len(shown)
+    rows = [
+        {
+            "name": row.name if len(row.name) <= _LETTERS else f"{row.name[: _LETTERS - 1]}…",
+            "y": TOP + _ROW * (place + 0.5),
+            "true": _placed(row.true, across),
+            "published": None if row.published is None else _placed(row.published, across),
+        }
+        for place, row in enumerate(shown)
+    ]
+    more = len(found.rows) - len(shown)
+    return {
+        **frame(across.ticks(6), (), bottom + BOTTOM),
+        "width": BROAD,
+        "left": _NAMES,
+        "right": BROAD - RIGHT,
+        "rows": rows,
+        "unit": found.unit,
+        "reach": found.reach,
+        "sentence": found.sentence + (f" {more} more are in the table." if more else ""),
+    }
+
+
+def _placed(one: Estimate, across: Axis) -> dict[str, float]:
+    """Places on the paper, at the edge where they would lie beyond it."""
+    ends = {"value": one.value, "low": one.low, "high": one.high}
+    return {name: across(min(max(end, across.low), across.high)) for name, end in ends.items()}

@@ -20,18 +20,28 @@ from reissue.outcome.costs import view_of as costs_view
 from reissue.outcome.findings import INPUTS, refused, view_of
 from reissue.outcome.plan import view_of as plan_view
 from reissue.outcome.series import findings_until
+from reissue.outcome.utility import view_of as utility_view
 from reissue.outcome.view import BAD, GOOD, UNSURE
 from reissue.publishing.plan import Plan
 from reissue.publishing.turn import Publication
-from reissue.report.charts import frontier_chart, growth_chart
+from reissue.report.charts import frontier_chart, growth_chart, interval_chart
 from reissue.report.pictures import drawing
-from reissue.utility import measure
+from reissue.utility import Transitions, Utility, measure
 from reissue.words import number
 
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
 
-__all__ = ["environment", "plan_html", "publication_html", "release_html", "report_html", "template", "write_report"]
+__all__ = [
+    "environment",
+    "plan_html",
+    "publication_html",
+    "release_html",
+    "report_html",
+    "template",
+    "utility_html",
+    "write_report",
+]
 
 _SYMBOLS = {BAD: "✕", GOOD: "✓", UNSURE: "?"}
 
@@ -95,6 +105,11 @@ def plan_html(plan: Plan) -> str:
     return template("plan.html").render(view=view, chart=chart)
 
 
+def utility_html(utility: Utility, transitions: Transitions | None = None) -> str:
+    """Return a comparison as one HTML page."""
+    return template("utility.html").render(view=utility_view(utility, transitions))
+
+
 @cache
 def environment() -> Environment:
     """Return the templates and filters: whatever they are given is escaped."""
@@ -107,7 +122,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"code": _code, "number": number, "drawing": drawing}
+    environment.filters |= {"code": _code, "number": number, "drawing": drawing, "intervals": interval_chart}
     environment.globals |= {"symbols": _SYMBOLS, "inputs": INPUTS, "version": __version__}
     return environment
 

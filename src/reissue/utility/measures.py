@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reissue._notebook import card
+from reissue._notebook import notebook
 from reissue.data.table import Table
 from reissue.engines.registry import MEMORY, open_where_it_lies
 from reissue.errors import InputError
@@ -89,9 +89,7 @@ class Utility:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        losses, margins = ({name: f"{one:.1%}" for name, one in some.items()} for some in (self.losses, self.margins))
-        rows = [[name, losses.get(name, "–"), margins.get(name, "–")] for name in {**losses, **margins}]
-        return card(" ".join(self.sentences), ["column", "covered", "shares off by"], rows)
+        return notebook(self)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue._notebook import card
+from reissue._notebook import notebook
 from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import DataError, InputError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
@@ -44,7 +44,7 @@ from reissue.verify.measures import (
 )
 from reissue.verify.people import measures_of_people, people_of
 from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_people, measure_risk
-from reissue.words import number, plural
+from reissue.words import plural
 
 __all__ = ["Check", "CheckResult", "Measure", "check", "meets", "read_for_check", "refuse_records", "unmet"]
 
@@ -189,10 +189,7 @@ class Check:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        verdicts = [["met" if one.met else "NOT MET", "", one.sentence] for one in self.verdicts]
-        measures = [[one.name, number(one.value), one.sentence] for one in self.measures]
-        risks = [["risk", "", sentence] for sentence in (() if self.risk is None else self.risk.sentences)]
-        return card(self.first, ["measure", "value", "in words"], verdicts + risks + measures)
+        return notebook(self)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

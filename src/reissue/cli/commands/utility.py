@@ -23,7 +23,7 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.schema import Schema
-    from reissue.utility import Comparison, CrossTable, Estimate, Transitions, Utility
+    from reissue.utility import Transitions, Utility
 
 _MOST = 15
 """How many transitions are shown; JSON has all of them."""
@@ -98,7 +98,7 @@ def utility(
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
     from reissue.files.tables import write_text
-    from reissue.report.utility_page import utility_html
+    from reissue.report import utility_html
     from reissue.schema import Schema
     from reissue.utility import compare, transitions
 
@@ -150,17 +150,18 @@ def _lying(engine: str, original: Any, *others: object) -> str:
 
 
 def _show_all(outcome: "Utility", moves: "Transitions | None") -> None:
-    """Sentences, then what was asked for beside them."""
-    _render.say(*outcome.sentences)
-    for comparison in (*outcome.models, *outcome.means):
-        _show(comparison)
-    for each in outcome.distributions:
-        counts = zip(each.labels, each.true, each.published, strict=True)
-        _render.show_rows([each.column, "true", "published"], [[a, f"{b:,.0f}", f"{c:,.0f}"] for a, b, c in counts])
-    for one in outcome.crosses:
-        _show_cross(one)
-    if moves is not None:
-        _show_transitions(moves)
+    """Show the sentences, then what was asked for beside them."""
+    from reissue.outcome.utility import view_of
+
+    view = view_of(outcome, moves)
+    _render.say(*view.sentences)
+    for one in view.computed:
+        _render.show_table(one.table, one.title)
+    for each in (*view.distributions, *view.crosses):
+        _render.show_table(each, each.caption)
+    if view.transitions is not None:
+        _render.say(view.transitions.sentence)
+        _render.show_table(view.transitions.table, view.transitions.title, most=_MOST)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -170,44 +171,9 @@ def _pair(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _show_cross(one: "CrossTable") -> None:
-    """True counts, and published ones behind an arrow."""
-    rows = [
-        [name, *(f"{true:,.0f} → {seen:,.0f}" for true, seen in zip(*pair, strict=True))]
-        for name, *pair in zip(one.rows, one.true, one.published, strict=True)
-    ]
-    _render.show_rows([f"{one.down} by {one.across}", *one.columns], rows, title="true → published")
-
-
 def _refuse_report(report: Path | None, tables: list[Any], schema: Path, read: "Schema", *, force: bool) -> None:
     """Stop before anything is computed if the page cannot go there."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
 
     outputs = () if report is None else (Output("--report", report),)
     Outputs(outputs, (*table_inputs("a table", tables), *schema_inputs(schema, read)), force=force)
-
-
-def _show(comparison: "Comparison") -> None:
-    """True and published estimates side by side."""
-    rows = [
-        [line.name, *_cells(line.true), *_cells(line.published), {True: "yes", False: "no", None: "–"}[line.inside]]
-        for line in comparison.lines
-    ]
-    headings = ["estimate", "true", "95% interval", "published", "95% interval", "within the true interval"]
-    _render.show_rows(headings, rows, title=comparison.asked)
-
-
-def _show_transitions(moves: "Transitions") -> None:
-    """The most frequent transitions, true and as far as the releases tell."""
-    _render.say(moves.sentence)
-    rows = [
-        [one.before, one.after, f"{one.true:.1%}", f"{one.published:.1%}", f"{one.least:.1%} to {one.most:.1%}"]
-        for one in moves.each[:_MOST]
-    ]
-    _render.show_rows(["from", "to", "true", "published", "the releases allow"], rows, title="share of people")
-
-
-def _cells(estimate: "Estimate | None") -> list[str]:
-    if estimate is None:
-        return ["–", "–"]
-    return [f"{estimate.value:.4g}", f"{estimate.low:.4g} to {estimate.high:.4g}"]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from reissue._notebook import notebook
 from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Section
 from reissue.words import percent, plural
@@ -338,6 +339,10 @@ class Plan:
     def __repr__(self) -> str:
         """What is recommended, or why nothing is, in a sentence."""
         return f"Plan: {self.sentences[1 if self.guess else 0]}"
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        return notebook(self)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from reissue.files.dialect import Dialect
 from reissue.files.tables import detect_dialect
 from reissue.ledger.pack import plain
 from reissue.outcome.plan import frontier_of
+from reissue.outcome.utility import computed_of
 from reissue.proposing.column_form import picture_of
 from reissue.proposing.propose import Guess
 from reissue.publishing.plan import Limits, Plan, Progress, Setting, plan, propose_series, try_setting
 from reissue.report import plan_html
-from reissue.report.charts import frontier_chart
-from reissue.report.utility_page import model_chart
+from reissue.report.charts import frontier_chart, interval_chart
 from reissue.schema import Schema
 from reissue.taxonomy.paths import groups_of
 from reissue.utility import compare, paired_rows
@@ -181,7 +181,7 @@ def compare_tables(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str
         found = compared(models=[given["model"]] if given["model"] else [])
     except InputError as mistake:
         found, problem = compared(), str(mistake)
-    model = found.models[0] if found.models else None
+    model = computed_of(found.models[0]) if found.models else None
     return {
         "columns": columns,
         "lost": found.loss,
@@ -190,9 +190,9 @@ def compare_tables(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str
         "cross": found.crosses[0].as_dict(),
         "model": given["model"],
         "problem": problem,
-        "lines": [] if model is None else [asdict(line) | {"inside": line.inside} for line in model.lines],
+        "table": None if model is None else asdict(model.table),
         "said": "" if model is None else model.sentence,
-        "chart": None if model is None else model_chart(model),
+        "chart": None if model is None or model.intervals is None else interval_chart(model.intervals),
     }
 
 
