@@ -14,6 +14,7 @@ from reissue.attacks import Series
 from reissue.methods import registered
 from reissue.proposing.guess import ColumnHints, guess
 from reissue.published import read_published
+from reissue.published.boxes import counts_of
 from reissue.schema import Role, Schema
 from tests.effort import examples
 from tests.strategies import Case, tables
@@ -101,7 +102,7 @@ def test_other_tools_notations_are_read_and_the_last_value_includes_the_first(va
     schema = guess([table, table]).schema
     assert schema.columns == {"x": Role.QUASI, "result": Role.SENSITIVE}
     assert schema.hierarchy("x").kind == kind
-    views = Series.read([table, table], schema).counts
+    views = counts_of(Series.read([table, table], schema).releases, schema)
     assert views is not None
     (nodes,) = views.quasi
     first, last = nodes.texts.index(values[0]), nodes.texts.index(values[-1])

@@ -25,7 +25,7 @@ from reissue.papers.second_look import (
 )
 from reissue.papers.tracking.membership import histories_of_members, membership
 from reissue.papers.updates.attack import risks
-from reissue.published.boxes import SeriesCounts
+from reissue.published.boxes import SeriesCounts, counts_of
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
@@ -49,7 +49,7 @@ def chains_of(seed: int, releases: int, attributes: int) -> tuple[ChainHistory, 
     frames, history = random_history(seeded(seed), releases, attributes, 14, 3).frames(), None
     for frame in frames:
         history = add_release(history, frame, schema(attributes))
-    views = Series.read(frames, schema(attributes)).counts
+    views = counts_of(Series.read(frames, schema(attributes)).releases, schema(attributes))
     assert history is not None
     assert views is not None
     return history, views

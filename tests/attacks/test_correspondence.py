@@ -18,8 +18,8 @@ from reissue.papers.correspondence import history as history_module
 from reissue.papers.correspondence.attack import crack_sizes
 from reissue.papers.correspondence.chains import targets
 from reissue.papers.correspondence.exact import solve
+from reissue.papers.correspondence.recodings import varying
 from reissue.published.boxes import read_counts
-from reissue.published.recodings import varying
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.schema import Schema

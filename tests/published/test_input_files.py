@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reissue.published.input_files import order_hint, releases_among
+from reissue.published.tables import order_hint, releases_among
 
 
 @pytest.mark.parametrize(

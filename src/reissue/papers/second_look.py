@@ -18,12 +18,12 @@ from reissue.attacks.findings import Finding
 from reissue.errors import CannotRunError
 from reissue.papers.coalition.contributions import Contributions
 from reissue.papers.coalition.records import read_records
+from reissue.papers.correspondence.recodings import refuse_other_recodings
 from reissue.papers.equivalence.exact import any_attack, buckets
 from reissue.papers.tracking.membership import PersonHistories, link_people, membership
 from reissue.people.knowledge import Knowledge
 from reissue.protection import Protection
-from reissue.published.boxes import SeriesCounts
-from reissue.published.recodings import refuse_other_recodings
+from reissue.published.boxes import SeriesCounts, counts_of
 from reissue.published.series import Series
 from reissue.requirements import Requirement, by_column, parse
 from reissue.updates import UpdateModel, read_updates
@@ -110,7 +110,7 @@ def confirm_chains(series: Series, found: Finding, rng: np.random.Generator) -> 
     A target is a point and an arrival time. Which groups hold it, and how many records arrived between two releases, is
     counted from the published groups.
     """
-    views = series.counts
+    views = counts_of(series.releases, series.schema)
     if views is None:
         return True
     try:

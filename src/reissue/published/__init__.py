@@ -2,9 +2,8 @@
 
 from reissue.counting.texts import TextCounts, joined_texts
 from reissue.published.counts_table import refuse_counts
-from reissue.published.input_files import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
-from reissue.published.tables import Tables, read_tables
+from reissue.published.tables import Tables, order_hint, read_tables, releases_among
 from reissue.release.release import Form
 
 __all__ = [

@@ -34,6 +34,7 @@ __all__ = [
     "SeriesCounts",
     "boxes_in",
     "count_release",
+    "counts_of",
     "read_boxes",
     "read_counts",
     "read_nodes",
@@ -139,6 +140,15 @@ def read_counts(frames: Sequence[pl.DataFrame], schema: Schema, times: Sequence[
         for table, own in enumerate(sensitive)
     ]
     return SeriesCounts(quasi, tuple(counts), values)
+
+
+def counts_of(releases: Sequence[PublishedRelease], schema: Schema) -> SeriesCounts | None:
+    """Read releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
+    frames = [frame for release in releases if (frame := release.generalized) is not None]
+    if len(frames) < len(releases):
+        return None
+    counted = any(release.tables.times is not None for release in releases)
+    return read_counts(frames, schema, [release.weights for release in releases] if counted else None)
 
 
 def _text(column: pl.Series) -> pl.Series:

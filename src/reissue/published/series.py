@@ -10,9 +10,7 @@ from reissue.engines.registry import MEMORY, choose
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
-from reissue.published.boxes import SeriesCounts, read_counts
-from reissue.published.counted import open_counted
-from reissue.published.followed import with_people
+from reissue.published.counted import open_counted, with_people
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
@@ -76,16 +74,6 @@ class Series:
     def shared(self) -> dict[str, Any]:
         """What an attack on these very releases leaves for another one, by name."""
         return {}
-
-    @cached_property
-    def counts(self) -> SeriesCounts | None:
-        """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
-        frames = [release.generalized for release in self.releases]
-        if any(frame is None for frame in frames):
-            return None
-        times = [release.weights for release in self.releases]
-        counted = any(release.tables.times is not None for release in self.releases)
-        return read_counts([one for one in frames if one is not None], self.schema, times if counted else None)
 
     @property
     def k(self) -> int | None:

@@ -4,8 +4,10 @@ A release lies in one file or in several: the sensitive values of groups apart f
 numbers of counterfeits, lie beside the first file under its name (`out.csv`, `out.sensitive.csv`).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,14 @@ from reissue.engines.base import Source, WhoHasWhich
 from reissue.errors import DataError
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, Dialect
-from reissue.files.places import second_path
+from reissue.files.places import SECOND_TABLES, part_of, second_path
 from reissue.files.tables import read_file
-from reissue.published.input_files import releases_among
 from reissue.release.presences import Presences
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
-__all__ = ["Tables", "read_tables", "whole_numbers"]
+__all__ = ["Tables", "order_hint", "read_tables", "releases_among", "whole_numbers"]
 
 WHOLE, QUASI, VALUES = "release", "quasi", "sensitive"
 """One table; or the first and the second of two. Counterfeits are the table `COUNTERFEITS`."""
@@ -197,3 +198,55 @@ def whole_numbers(column: pl.Series) -> pl.Series:
     whole = number.cast(pl.Int64, strict=False)
     same = whole.null_count() == column.null_count() and (whole == number).drop_nulls().all()
     return whole if same and column.null_count() < len(column) else text
+
+
+# --- files that a user names as releases -----------------------------------------------------------------------------
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2]|q[1-4])?(?:[-_.]?([0-2]\d|3[01]))?(?!\d)")
+_NAME = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]*")
+_NUMBER = re.compile(r"\d+")
+
+
+def releases_among(paths: Sequence[Any]) -> list[Any]:
+    """The paths without those of second tables, which are read with the first one: a pattern names them too."""
+    files = [path for path in paths if isinstance(path, Path) and not path.is_dir() and part_of(path)[1] is None]
+    beside = {Path(second_path(path, name)) for path in files for name in SECOND_TABLES}
+    return [path for path in paths if path not in beside]
+
+
+def order_hint(paths: Sequence[Any]) -> str:
+    """A sentence if the dates, months or numbers in the names of the files go another way than the files do."""
+    keys = _keys([path.name.lower() for path in paths])
+    if all(before <= after for before, after in pairwise(keys)):
+        return ""
+    return (
+        "The files' names tell another order than the one they were given in. Releases are read in the order given, as "
+        "that of their publication: if it is wrong, what follows is wrong."
+    )
+
+
+def _keys(names: Sequence[str]) -> list[tuple[int, ...]]:
+    """What orders the names: dates, else months' names, else the last numbers in them; nothing if some lack it."""
+    dates = [_DATE.search(name) for name in names]
+    if all(dates):
+        return [_date(found) for found in dates if found]
+    months = [_NAME.search(name) for name in names]
+    if all(months):
+        return _around([_MONTHS.index(found[1]) for found in months if found])
+    numbers = [_NUMBER.findall(name.partition(".")[0]) for name in names]
+    return [(int(found[-1]),) for found in numbers] if all(numbers) else []
+
+
+def _date(found: re.Match[str]) -> tuple[int, ...]:
+    year, part, day = found.groups()
+    month = 0 if part is None else 3 * int(part[1]) - 2 if part[0] == "q" else int(part)
+    return int(year), month, int(day or 0)
+
+
+def _around(months: Sequence[int]) -> list[tuple[int, ...]]:
+    """Months without a year: January may follow upon December."""
+    years = [0]
+    for before, after in pairwise(months):
+        years.append(years[-1] + (before == 11 and after == 0))
+    return list(zip(years, months, strict=True))

@@ -22,10 +22,10 @@ from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.papers.correspondence.cracks import cracks
 from reissue.papers.correspondence.finding import NAME
+from reissue.papers.correspondence.recodings import refuse_other_recodings
 from reissue.papers.correspondence.state import add, explain, judge, readable, see
 from reissue.papers.second_look import confirm_chains
 from reissue.people.knowledge import Knowledge
-from reissue.published.recodings import refuse_other_recodings
 from reissue.published.series import Series
 from reissue.schema import Schema
 

@@ -16,9 +16,9 @@ from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
 from reissue.papers.correspondence.arrivals import arrived_after
 from reissue.papers.correspondence.earlier import Arrived, Chained, covers_of
 from reissue.papers.correspondence.history import ChainHistory, add_release, all_values, replayed
+from reissue.papers.correspondence.recodings import refuse_other_recodings
 from reissue.published import PublishedRelease, read_published
 from reissue.published.boxes import PublishedValues, SeriesCounts, read_nodes
-from reissue.published.recodings import refuse_other_recodings
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding

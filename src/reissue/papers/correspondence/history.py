@@ -25,6 +25,7 @@ from reissue.counting.keys import pack, rank
 from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
 from reissue.papers.correspondence.chains import lacking_records, refuse_endless, smaller, too_many
+from reissue.papers.correspondence.recodings import forest, refuse_other_recodings
 from reissue.published.boxes import (
     PublishedValues,
     ReleaseCounts,
@@ -33,7 +34,6 @@ from reissue.published.boxes import (
     read_nodes,
     read_values,
 )
-from reissue.published.recodings import forest, refuse_other_recodings
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 

@@ -16,10 +16,10 @@ from reissue.errors import CannotRunError
 from reissue.papers.correspondence import case as cases
 from reissue.papers.correspondence.finding import NAME, ChainGroup, Tally, WorstTarget, finding
 from reissue.papers.correspondence.history import ChainHistory, add_counts, add_release
+from reissue.papers.correspondence.recodings import refuse_other_recodings, varying_columns
 from reissue.papers.correspondence.whole import all_at_once
 from reissue.people.knowledge import Knowledge
-from reissue.published.boxes import SeriesCounts
-from reissue.published.recodings import refuse_other_recodings, varying_columns
+from reissue.published.boxes import SeriesCounts, counts_of
 from reissue.published.series import Series
 
 __all__ = ["KeptReleases", "add", "explain", "judge", "readable", "see"]
@@ -57,10 +57,11 @@ class SeenCells:
 
 def readable(series: Series) -> SeriesCounts:
     """All releases in common codes; CannotRunError where the attack is not about such releases."""
-    _refuse(series, len(series), apart=series.schema.updates == {} and series.counts is None)
-    if series.counts is None:  # pragma: no cover
+    _refuse(series, len(series), apart=False)
+    counts = counts_of(series.releases, series.schema)
+    if counts is None:
         raise CannotRunError(_APART)
-    return series.counts
+    return counts
 
 
 def _refuse(series: Series, releases: int, *, apart: bool) -> None:
@@ -72,7 +73,7 @@ def _refuse(series: Series, releases: int, *, apart: bool) -> None:
 
 def see(series: Series, knowledge: Knowledge) -> Iterator[SeenCells]:
     """Each release; several are read together, so that what their texts mean does not change on the way."""
-    together = None if len(series) < 2 or series.schema.updates else series.counts
+    together = None if len(series) < 2 or series.schema.updates else counts_of(series.releases, series.schema)
     for place, number in enumerate(series.numbers):
         counts = None if together is None else replace(together, releases=together.releases[place : place + 1])
         yield SeenCells(series.of([number]), counts)

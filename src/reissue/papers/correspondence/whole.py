@@ -15,8 +15,8 @@ from reissue.errors import CannotRunError
 from reissue.papers.correspondence import case as cases
 from reissue.papers.correspondence.chains import Targets, targets
 from reissue.papers.correspondence.finding import MEASURE, NAME, ChainGroup, Tally, WorstTarget, finding, records
+from reissue.papers.correspondence.recodings import refuse_other_recodings, varying
 from reissue.published.boxes import ReleaseCounts, SeriesCounts
-from reissue.published.recodings import refuse_other_recodings, varying
 from reissue.published.series import Series
 
 __all__ = ["all_at_once"]
