@@ -28,7 +28,7 @@ from reissue.methods.local_search.quotas import by_quotas
 from reissue.methods.registry import Job, Option
 from reissue.release.release import Draft
 
-__all__ = ["EFFORT", "EFFORTS", "Effort", "improved", "searched"]
+__all__ = ["EFFORT", "EFFORTS", "Effort", "improved", "searched", "wanted_effort"]
 
 _WIDEST = 40
 """Rows of two groups together, at most, or five times as many as a group must have."""
@@ -90,8 +90,8 @@ def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
 
     Not where people have several rows, nor where groups are judged together: the search judges two groups at a time.
     """
-    effort = _asked(job.options.get("effort", EFFORT.default))
-    if effort is None or job.table.people is not None or any(part.across for part in job.requirement.parts()):
+    effort = wanted_effort(job)
+    if effort is None:
         return make(job)
     draft = make(replace(job, progress=lambda share: job.progress(_BEFORE * share)))
     kept = np.flatnonzero(draft.groups >= 0)
@@ -103,6 +103,16 @@ def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
     groups = draft.groups.copy()
     groups[kept] = searched(some, _start(some, draft.groups[kept], make), effort)
     return replace(draft, groups=groups)
+
+
+def wanted_effort(job: Job) -> Effort | None:
+    """The work that goes into a job after the groups are made; None where there is none to do.
+
+    There is none either where people have repeated records or groups are judged together.
+    """
+    effort = _asked(job.options.get("effort", EFFORT.default))
+    together = job.table.people is not None or any(part.across for part in job.requirement.parts())
+    return None if together else effort
 
 
 def _start(job: Job, groups: Codes, make: Callable[[Job], Draft]) -> Codes:

@@ -1,0 +1,155 @@
+"""A start for local recoding that is peeled off the generalization lattice, node by node.
+
+The nodes of the lattice are visited in the order of what they lose. Rows that meet the requirement at a node, in groups
+of equal generalized values, stay there if they are a fair share of the rows that are left; the others go on to the next
+node. So frequent rows are generalized little and rare ones much. Top-down partitioning, which must generalize a whole
+branch for its rarest row, loses more where groups are large.
+
+Nodes are tried on distinct combinations of values: O(nodes x combinations left x attributes). The lattice is thinned
+where that would be too much: the longest ladders lose rungs in their middle.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import Counts
+from reissue.counting.keys import distinct_keys, pack
+from reissue.methods.lattice.lattice import Ladder
+from reissue.methods.registry import Job
+from reissue.methods.suppression import Entries
+from reissue.requirements import Requirement
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["peeled"]
+
+_FAIR = 0.01
+"""The share of the rows left that must stay at a node; smaller shares make many nodes with few groups each."""
+_WORK = 5 * 10**8
+"""Nodes times combinations, at most: a few CPU seconds, since most nodes are tried on few combinations."""
+_HALVINGS = 5
+"""Bins of a number that may be published as any range: 2, 4, ... 32 with about as many rows each."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Rungs:
+    """One attribute's levels, from fine to coarse: the node of each entry, and what an entry loses there on average."""
+
+    nodes: tuple[Ints, ...]
+    lost: tuple[float, ...]
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, codes: Codes, rows: Ints) -> "_Rungs":
+        """Of a taxonomy's levels, or of bins where any range may be published."""
+        if taxonomy.runs:
+            return cls._of_bins(taxonomy, codes, rows)
+        ladder = Ladder.of(taxonomy)
+        nodes = [level.node[codes].astype(np.int64) for level in ladder.levels]
+        losses = zip(ladder.losses, nodes, strict=True)
+        return cls(tuple(nodes), tuple(float(np.average(loss[node], weights=rows)) for loss, node in losses))
+
+    @classmethod
+    def _of_bins(cls, taxonomy: Taxonomy, codes: Codes, rows: Ints) -> "_Rungs":
+        below = np.cumsum(np.bincount(codes, rows, taxonomy.size))
+        nodes, lost = [codes.astype(np.int64)], [0.0]
+        for bins in (2**power for power in range(_HALVINGS, -1, -1)):
+            of_leaf = np.minimum(((below - 1) * bins / below[-1]).astype(np.int64), bins - 1)
+            if taxonomy.missing and bins > 1:
+                of_leaf[-1] = bins
+            node = of_leaf[codes]
+            lo, hi = np.full(bins + 1, taxonomy.size - 1, np.int32), np.zeros(bins + 1, np.int32)
+            np.minimum.at(lo, node, codes)
+            np.maximum.at(hi, node, codes)
+            nodes.append(node)
+            lost.append(float(np.average(taxonomy.lost(lo[node], hi[node]), weights=rows)))
+        return cls(tuple(nodes), tuple(lost))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def without_middle(self) -> "_Rungs":
+        """Without its middle rung."""
+        middle = len(self) // 2
+        return _Rungs(*(one[:middle] + one[middle + 1 :] for one in (self.nodes, self.lost)))
+
+    def only(self, chosen: Bools) -> "_Rungs":
+        """Of some entries."""
+        return _Rungs(tuple(node[chosen] for node in self.nodes), self.lost)
+
+
+def peeled(job: Job) -> Codes | None:
+    """Row to group, such that every group meets the requirement; None where the lattice cannot be thinned enough.
+
+    The requirement judges groups by themselves, and there is one row for each person.
+    """
+    table, requirement = job.table, job.requirement
+    codes, entries, of_row = Entries.distinct(table, sensitive=requirement.sensitive)
+    rungs = [_Rungs.of(tree, one, entries.rows) for tree, one in zip(table.taxonomies, codes, strict=True)]
+    while prod(map(len, rungs)) * len(entries.values) > _WORK:
+        longest = max(range(len(rungs)), key=lambda place: len(rungs[place]))
+        if len(rungs[longest]) <= 2:
+            return None
+        rungs[longest] = rungs[longest].without_middle()
+    group = _peel(rungs, entries, requirement)
+    return None if group is None else group[of_row].astype(np.int32)
+
+
+def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement) -> Ints | None:
+    """Entry to group."""
+    nodes = np.array(list(product(*(range(len(one)) for one in rungs))))
+    losses = np.sum([np.array(one.lost)[nodes[:, place]] for place, one in enumerate(rungs)], axis=0)
+    nodes = nodes[np.argsort(losses, kind="stable")]
+    group, rest, made = np.full(len(entries.values), -1), np.arange(len(entries.values)), 0
+    left, share = list(rungs), _FAIR
+    while len(rest):
+        before = len(rest)
+        for node in nodes.tolist():
+            key = _key([one.nodes[rung] for one, rung in zip(left, node, strict=True)])
+            stands, label = _standing(key, entries, rest, requirement, share)
+            if stands is None:
+                continue
+            group[rest[stands]] = made + label
+            made += int(label.max()) + 1
+            rest, left = rest[~stands], [one.only(~stands) for one in left]
+            if not len(rest):
+                break
+        if len(rest) == before:
+            return _with_rest(group, entries, requirement, made)
+    return group
+
+
+def _key(columns: Sequence[Ints]) -> Ints:
+    """Entries of the same nodes have the same number 0, 1, ..."""
+    key, bound = pack(columns, [int(column.max()) + 1 for column in columns])
+    return np.asarray(distinct_keys(key, bound)[1], np.int64)
+
+
+def _standing(
+    key: Ints, entries: Entries, rest: Ints, requirement: Requirement, share: float
+) -> tuple[Bools, Ints] | tuple[None, None]:
+    """Which of the entries that are left stand at a node, and their groups 0, 1, ...; None if these are too few."""
+    rows, total = entries.rows[rest], int(key.max()) + 1
+    holds = requirement.holds(Counts(key, entries.values[rest], entries.domain, total, rows))
+    stands = np.asarray(holds[key], np.bool_)
+    standing = rows[stands].sum()
+    if standing == 0 or standing < share * rows.sum():
+        return None, None
+    return stands, (np.cumsum(holds) - 1)[key[stands]]
+
+
+def _with_rest(group: Ints, entries: Entries, requirement: Requirement, made: int) -> Ints | None:
+    """Rows that are left join the last groups, which lose most, as few as make the requirement hold."""
+    last = np.where(group < 0, made, group)
+    for first in range(made - 1, -1, -1):
+        joined = np.minimum(last, first)
+        of_last = joined == first
+        counts = Counts(
+            np.zeros(int(of_last.sum()), np.int64), entries.values[of_last], entries.domain, 1, entries.rows[of_last]
+        )
+        if bool(requirement.holds(counts)[0]):
+            return joined
+    return None
