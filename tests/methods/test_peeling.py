@@ -77,4 +77,4 @@ def test_pool_loses_less_with_it_where_values_are_skewed(monkeypatch: pytest.Mon
     for start in (peeled, lambda _: None):
         monkeypatch.setattr("reissue.methods.partition.pool.peeled", start)
         found.append(ri.measure(ri.anonymize(frame, schema, "k=50", effort="balanced", seed=1)).loss)
-    assert found[0] < 0.9 * found[1]
+    assert found[0] < 0.95 * found[1]
