@@ -74,7 +74,8 @@ class _Rungs:
     def without_middle(self) -> "_Rungs":
         """Without its middle rung."""
         middle = len(self) // 2
-        return _Rungs(*(one[:middle] + one[middle + 1 :] for one in (self.nodes, self.lost)))
+        nodes, lost = self.nodes, self.lost
+        return _Rungs(nodes[:middle] + nodes[middle + 1 :], lost[:middle] + lost[middle + 1 :])
 
     def only(self, chosen: Bools) -> "_Rungs":
         """Of some entries."""
@@ -104,14 +105,15 @@ def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement) -
     losses = np.sum([np.array(one.lost)[nodes[:, place]] for place, one in enumerate(rungs)], axis=0)
     nodes = nodes[np.argsort(losses, kind="stable")]
     group, rest, made = np.full(len(entries.values), -1), np.arange(len(entries.values)), 0
-    left, share = list(rungs), _FAIR
+    left = list(rungs)
     while len(rest):
         before = len(rest)
         for node in nodes.tolist():
             key = _key([one.nodes[rung] for one, rung in zip(left, node, strict=True)])
-            stands, label = _standing(key, entries, rest, requirement, share)
-            if stands is None:
+            standing = _standing(key, entries, rest, requirement)
+            if standing is None:
                 continue
+            stands, label = standing
             group[rest[stands]] = made + label
             made += int(label.max()) + 1
             rest, left = rest[~stands], [one.only(~stands) for one in left]
@@ -128,16 +130,14 @@ def _key(columns: Sequence[Ints]) -> Ints:
     return np.asarray(distinct_keys(key, bound)[1], np.int64)
 
 
-def _standing(
-    key: Ints, entries: Entries, rest: Ints, requirement: Requirement, share: float
-) -> tuple[Bools, Ints] | tuple[None, None]:
+def _standing(key: Ints, entries: Entries, rest: Ints, requirement: Requirement) -> tuple[Bools, Ints] | None:
     """Which of the entries that are left stand at a node, and their groups 0, 1, ...; None if these are too few."""
     rows, total = entries.rows[rest], int(key.max()) + 1
     holds = requirement.holds(Counts(key, entries.values[rest], entries.domain, total, rows))
     stands = np.asarray(holds[key], np.bool_)
     standing = rows[stands].sum()
-    if standing == 0 or standing < share * rows.sum():
-        return None, None
+    if standing == 0 or standing < _FAIR * rows.sum():
+        return None
     return stands, (np.cumsum(holds) - 1)[key[stands]]
 
 

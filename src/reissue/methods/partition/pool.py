@@ -86,8 +86,8 @@ def _grouped(job: Job, taxonomies: Forest) -> Draft:
         group = joined(extent, small.groups, job.table.sensitive, job.table.domain, job.requirement)[small.groups]
         drafts.append(replace(small, groups=np.unique(group, return_inverse=True)[1].astype(np.int32)))
     if wanted_effort(job) is not None:
-        group = peeled(job)
-        drafts += [] if group is None else [Draft(groups=group)]
+        start = peeled(job)
+        drafts += [] if start is None else [Draft(groups=start)]
     return drafts[0] if len(drafts) == 1 else min(drafts, key=lambda draft: _extent(job, draft.groups).total)
 
 
