@@ -23,7 +23,7 @@ import polars as pl
 from reissue.counting.hashing import RowDigest
 from reissue.data.identifiers import identifier_texts
 from reissue.files.places import beside_folder
-from reissue.ledger.marks import identifier_order
+from reissue.ledger.fingerprints import identifier_order
 from reissue.methods import find
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize

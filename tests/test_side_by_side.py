@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reissue.data.table import Table
 from reissue.taxonomy import side_by_side
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import Taxonomy
 from tests.effort import examples
 from tests.strategies import Case, tables

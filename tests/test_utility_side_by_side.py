@@ -14,7 +14,7 @@ from reissue.published import read_published
 from reissue.synth import Population, schema
 from reissue.utility import compare, cross_table, distributions, paired_rows
 from reissue.utility.estimates import models_of
-from reissue.utility.side_by_side import suggested_model
+from reissue.utility.tabulation import suggested_model
 
 SCHEMA = ri.Schema.of_columns(quasi=["sex", "job"], sensitive=["disease"])
 ROWS = st.lists(

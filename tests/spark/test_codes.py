@@ -13,7 +13,7 @@ from reissue.data.identifiers import identifier_texts
 from reissue.engines.base import InBatches
 from reissue.engines.registry import choose
 from reissue.files.places import beside_folder
-from reissue.ledger.marks import identifier_order
+from reissue.ledger.fingerprints import identifier_order
 from reissue.methods import find
 from reissue.publishing.coding import table_by_codes
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory

@@ -106,7 +106,7 @@ def _read(given: dict[str, Any]) -> pl.DataFrame:
     return read_here(Path(given.pop("path")), dialect=dialect, **given)
 
 
-def _settle(given: dict[str, Any]) -> dict[str, Any]:
+def _detect_dialect(given: dict[str, Any]) -> dict[str, Any]:
     return asdict(detect_dialect_here(Path(given["path"]), Dialect(**given["dialect"])))
 
 
@@ -119,7 +119,7 @@ def _duckdb(given: dict[str, Any]) -> pl.DataFrame:
     return read_duckdb(DatabaseTable(**given))
 
 
-_VERBS = {"duckdb": _duckdb, "read": _read, "settle": _settle, "limited": _limited}
+_VERBS = {"detect_dialect": _detect_dialect, "duckdb": _duckdb, "limited": _limited, "read": _read}
 
 
 if __name__ == "__main__":

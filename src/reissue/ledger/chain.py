@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""Goes up when entries say something that an earlier version would misunderstand."""
+"""Increased when entries say something that an earlier version would misunderstand."""
 
 _NAME = re.compile(r"[0-9a-f]{64}(\.[A-Za-z0-9_]+)*")
-"""The SHA-256 of a file, and an ending: never a path."""
+"""The SHA-256 of a file and an ending; never a path."""
 
 
 _FINDING = {"attack", "status", "sentence", "releases"}
 
 
 def _is(*kinds: type) -> Callable[[Any], bool]:
-    # True and False are no numbers here, though Python says so.
+    # In Python, True and False are numbers; not here.
     return lambda value: isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
@@ -97,7 +97,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 
 
 def misplaced(number: int, kind: str) -> str:
-    """What keeps a kind of entry from its place, as the end of a sentence; nothing if it may."""
+    """Why a kind of entry may not stand here, as the end of a sentence; empty if it may."""
     if kind not in _FIELDS:
         return "is of a kind that this version of Reissue does not know"
     if (kind == "begin") != (number == 1):
@@ -106,7 +106,7 @@ def misplaced(number: int, kind: str) -> str:
 
 
 def misshapen(kind: str, content: Any) -> str:
-    """What keeps an entry's content from being used, as the end of a sentence; nothing if it is as it must be."""
+    """Why an entry's content cannot be used, as the end of a sentence; empty if it can."""
     if not isinstance(content, dict):
         return "is not a JSON object"
     wrong = [name for name, fits in _FIELDS.get(kind, {}).items() if name not in content or not fits(content[name])]
@@ -120,12 +120,12 @@ def misshapen(kind: str, content: Any) -> str:
 
 
 def later_format(begun: Any) -> bool:
-    """Whether a ledger's first entry, as far as it can be read at all, names a format that is not known here."""
+    """Whether a ledger's first entry, as far as it can be read, names a format unknown to this version."""
     return isinstance(begun, dict) and isinstance(begun.get("format"), int) and begun["format"] != FORMAT
 
 
 def _whole(release: Mapping[str, Any]) -> bool:
-    """Whether a release has a table at least, and a file and a hash for each."""
+    """Whether a release has at least one table, and a file and a hash for each."""
     tables = release["tables"]
     return bool(tables) and all(f"table.{one}" in release["files"] and one in release["csv"] for one in tables)
 
@@ -133,15 +133,15 @@ def _whole(release: Mapping[str, Any]) -> bool:
 Seal = Callable[[bytes], str]
 _SEAL = "seal"
 FIRST = "0" * 64
-"""What stands for the hash before the first entry."""
+"""Stands for the hash before the first entry."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of the ledger."""
+    """An entry of the ledger."""
 
     number: int
-    """1, 2, ..."""
+    """The number of the entry, from 1."""
     kind: str
     """"begin", "schema", "release", "withdrawal" or "acceptance"."""
     text: str
@@ -151,7 +151,7 @@ class LedgerEntry:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """What it says: all that an entry of its kind must hold, or an error."""
+        """The content, checked to hold everything that an entry of its kind must."""
         if self.problem:
             raise DataError(
                 f"Entry {self.number} of the ledger {self.problem}. Restore the ledger from a backup; `reissue ledger "
@@ -161,12 +161,12 @@ class LedgerEntry:
 
     @cached_property
     def problem(self) -> str:
-        """What is wrong with what it says, as the end of a sentence; nothing if it can be used."""
+        """Why the content cannot be used, as the end of a sentence; empty if it can."""
         return "is not written as JSON" if self.said is ... else misshapen(self.kind, self.said)
 
     @cached_property
     def said(self) -> Any:
-        """What JSON makes of it, whatever that is; an ellipsis if nothing."""
+        """The content parsed as JSON, whatever it is; an ellipsis if it is not JSON."""
         try:
             return json.loads(self.text)
         except (ValueError, TypeError, RecursionError):
@@ -174,29 +174,29 @@ class LedgerEntry:
 
     @property
     def files(self) -> dict[str, str]:
-        """The files that belong to it: what each one is, and its name in the store."""
+        """The names in the store of the files that belong to it, by purpose."""
         return dict(self.content.get("files", {}))
 
 
 def canonical(content: Mapping[str, Any]) -> str:
-    """JSON with sorted keys and nothing to choose: the same content, the same text."""
+    """JSON in a canonical form: equal content is equal text."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def entry_after(last: LedgerEntry | None, kind: str, content: Mapping[str, Any]) -> LedgerEntry:
-    """The next entry."""
+    """Return the next entry."""
     number, previous = (1, FIRST) if last is None else (last.number + 1, last.hash)
     text = canonical(content)
     return LedgerEntry(number, kind, text, previous, _hash(number, kind, text, previous))
 
 
 def sealed_after(last: LedgerEntry | None, kind: str, content: Mapping[str, Any], seal: Seal) -> LedgerEntry:
-    """The next entry, with a seal in it, so that nobody without the key can go on with the chain."""
+    """Return the next entry with a seal, so that nobody without the key can continue the chain."""
     return entry_after(last, kind, {**content, _SEAL: seal(entry_after(last, kind, content).hash.encode())})
 
 
 def unsealed(entries: Sequence[LedgerEntry], seal: Seal) -> list[str]:
-    """Which entries were not written by somebody who has the key, in words."""
+    """Say which entries were not written by the owner of the key."""
     return [
         f"Entry {entry.number} was not written with its key."
         for entry in entries
@@ -205,22 +205,22 @@ def unsealed(entries: Sequence[LedgerEntry], seal: Seal) -> list[str]:
 
 
 def _is_sealed(entry: LedgerEntry, seal: Seal) -> bool:
-    """Whether an entry, and so every one before it, was written by somebody who has the key."""
+    """Whether an entry, and so every one before it, was written by the owner of the key."""
     text = canonical({name: value for name, value in entry.content.items() if name != _SEAL})
     made = seal(_hash(entry.number, entry.kind, text, entry.previous).encode())
     return hmac.compare_digest(str(entry.content.get(_SEAL)).encode(), made.encode())
 
 
 def given_up(entries: Sequence[LedgerEntry]) -> set[str]:
-    """Hashes of heads that the holder gave up when the ledger was accepted as it was."""
+    """The hashes of heads that the holder gave up when accepting the ledger as it was."""
     accepted = (entry for entry in entries if entry.kind == "acceptance" and not entry.problem)
     return {one for entry in accepted for one in entry.content["heads"]}
 
 
 def broken(entries: Sequence[LedgerEntry]) -> list[str]:
-    """What does not fit in a chain of entries, in words; nothing if all is as it was written.
+    """Say what is wrong with a chain of entries; nothing if it is intact.
 
-    What each one says is read, and looked at, only when it is asked for.
+    The content of an entry is parsed and checked only when it is used.
     """
     problems, previous = [], FIRST
     for place, entry in enumerate(entries, start=1):
@@ -238,7 +238,7 @@ def broken(entries: Sequence[LedgerEntry]) -> list[str]:
 
 
 def unusable(ledger: str, problem: str) -> DataError:
-    """What is said of a ledger on which nothing is built."""
+    """The error for a ledger that must not be used."""
     return DataError(
         f"The ledger '{ledger}' is not as it was written: {problem} Nothing is published on it. Restore it from a "
         "backup; `reissue ledger verify` says all that is wrong."
@@ -246,7 +246,7 @@ def unusable(ledger: str, problem: str) -> DataError:
 
 
 def checked(entries: list[LedgerEntry], ledger: str) -> list[LedgerEntry]:
-    """Entries that follow from each other, or an error: nothing is built on any other."""
+    """Return entries that form an intact chain, or raise an error."""
     problems = broken(entries)
     if problems:
         raise unusable(ledger, problems[0])
@@ -254,15 +254,15 @@ def checked(entries: list[LedgerEntry], ledger: str) -> list[LedgerEntry]:
 
 
 def is_content(content: bytes, name: str) -> bool:
-    """Whether a file is what its name says."""
+    """Whether a file's content matches its name."""
     return hashlib.sha256(content).hexdigest() == name.partition(".")[0]
 
 
 def content_name(content: bytes, ending: str) -> str:
-    """The name of a file by its content."""
+    """Return the name of a file, derived from its content."""
     return f"{hashlib.sha256(content).hexdigest()}{ending}"
 
 
 def _hash(number: int, kind: str, text: str, previous: str) -> str:
-    # Formatted: in a database that was tampered with, any field may hold anything.
+    # Formatted as text: in a tampered database any field may hold anything.
     return hashlib.sha256(f"{number}\n{kind}\n{previous}\n{text}".encode()).hexdigest()

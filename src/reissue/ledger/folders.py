@@ -1,6 +1,6 @@
-"""Releases larger than memory: a ledger keeps them in parts of Parquet, with a manifest that names each by its content.
+"""Releases larger than memory: parts of Parquet, with a manifest that names each by its content.
 
-A part is read, checked, exported and removed like any other file of an entry, one at a time: nobody needs them all.
+A part is read, checked, exported and removed like any other file of an entry, one at a time.
 """
 
 import gzip
@@ -31,7 +31,7 @@ Read = Callable[[str], bytes]
 
 @dataclass(frozen=True)
 class StoredParts:
-    """What an entry says of a table in parts."""
+    """What an entry says about a table in parts."""
 
     files: Mapping[str, str]
     csv: str
@@ -40,7 +40,7 @@ class StoredParts:
 
 
 def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> StoredParts:
-    """Keep a table that comes in parts, one at a time."""
+    """Store a table that arrives part by part."""
     files: dict[str, str] = {}
     parts: list[dict[str, Any]] = []
     digest = hashlib.sha256()
@@ -58,18 +58,18 @@ def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> Stored
 
 @dataclass(frozen=True)
 class FolderInLedger:
-    """A table of a release that a ledger keeps in parts."""
+    """A table of a release that a ledger stores in parts."""
 
     release: Recorded
     table: str
     names: tuple[str, ...]
-    """The parts' files in the store, in order."""
+    """The names of the parts in the store, in order."""
     read: Read
-    """The content of a file, checked."""
+    """Reads and checks a file."""
 
     @classmethod
     def of(cls, release: Recorded, table: str, read: Read) -> "FolderInLedger | None":
-        """None where the table is one file."""
+        """Return the table, or None if it is a single file."""
         parts = {what: name for what, name in release.files.items() if what.startswith(f"{_PART}.{table}.")}
         return cls(release, table, tuple(parts[what] for what in sorted(parts)), read) if parts else None
 
@@ -78,7 +78,7 @@ class FolderInLedger:
         return (unpack_frame(self.read(name)) for name in self.names)
 
     def stage(self, place: Path, staging: Staging, *, in_folder: bool, force: bool) -> bool:
-        """Write it beside its place: to a folder byte for byte, or as CSV; False for any other format."""
+        """Stage the table: a folder byte for byte, or CSV. Return False for any other format."""
         kind = place.name.lower()
         if in_folder:
             self._stage_folder(place, staging)
@@ -92,12 +92,12 @@ class FolderInLedger:
 
     @property
     def _files(self) -> dict[str, str]:
-        """What the files of the folder are called, to their names in the store."""
+        """The name in the store of each file of the folder."""
         parts = {f"{number:05d}.parquet": name for number, name in enumerate(self.names, start=1)}
         return {MANIFEST: self.release.files[f"table.{self.table}"], **parts}
 
     def is_at(self, place: Path) -> bool:
-        """Whether a folder holds just this: it was written before, perhaps by somebody who was killed after it."""
+        """Whether a folder already holds exactly this, perhaps from a run that was killed later."""
         files = self._files
         if not place.is_dir() or {one.name for one in place.iterdir()} != set(files):
             return False
@@ -118,7 +118,7 @@ class FolderInLedger:
             raise DataError(_CHANGED.format(number=self.release.number))
 
     def _csv(self, out: "IO[bytes] | gzip.GzipFile") -> str:
-        """Write all parts as one CSV; its SHA-256."""
+        """Write all parts as one CSV; return its SHA-256."""
         digest = hashlib.sha256()
         for number, frame in enumerate(self.frames(), start=1):
             text = _text(frame, first=number == 1)
@@ -128,6 +128,6 @@ class FolderInLedger:
 
 
 def _text(frame: pl.DataFrame, *, first: bool) -> bytes:
-    """The CSV of a part; only the first one names the columns."""
+    """The CSV of a part; only the first one has a header."""
     whole = csv_bytes(frame)
     return whole if first else whole[len(csv_bytes(frame.clear())) :]

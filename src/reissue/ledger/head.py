@@ -57,13 +57,13 @@ class Head:
     """What is known of a ledger apart from it."""
 
     number: int
-    """Of the last entry."""
+    """The number of the last entry."""
     hash: str
     seal: str
 
     @classmethod
     def of(cls, entry: LedgerEntry, key: Key) -> "Head":
-        """The head of a ledger that ends with an entry."""
+        """Return the head of a ledger that ends with an entry."""
         return cls(entry.number, entry.hash, _seal(entry.number, entry.hash, key))
 
     def is_sealed(self, key: Key) -> bool:
@@ -79,7 +79,7 @@ def _seal(number: int, last: str, key: Key) -> str:
 
 
 def head_file(place: str | Path, key_file: Path | None) -> Path | None:
-    """Where the first head of a ledger lies: where REISSUE_HEAD says, else beside the key file; None if nowhere."""
+    """The first head of a ledger: at REISSUE_HEAD, else beside the key file; None if there is no place for it."""
     given = os.environ.get(ENVIRONMENT)
     if given:
         return Path(given)
@@ -91,24 +91,24 @@ def head_file(place: str | Path, key_file: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class SecondHeads:
-    """The second heads of all ledgers of this user: one file for each ledger, by its key, and place that it lies at."""
+    """The second heads of all ledgers of this user: one file per ledger key and place."""
 
     folder: Path
     place: str
-    """Of the ledger in question."""
+    """The place of the ledger in question."""
 
     @classmethod
     def of(cls, address: str) -> "SecondHeads | None":
-        """Those for a ledger at an absolute address; None where the user has no folder for state."""
+        """The second heads for a ledger at an absolute address; None if the user has no folder for state."""
         folder = state_folder()
         return None if folder is None else cls(folder / "heads", hashlib.sha256(address.encode()).hexdigest()[:16])
 
     def own(self, check: str) -> Path:
-        """The file of the ledger that knows its key by this check value, at this place."""
+        """The file for the ledger at this place that recognizes its key by this check value."""
         return self.folder / f"{check}-{self.place}.head"
 
     def others(self, check: str) -> list[Path]:
-        """Those of other places where the same ledger lay, or a copy of it lies."""
+        """The files for other places where the same ledger, or a copy of it, is or was."""
         return sorted(path for path in self.folder.glob(f"{check}-*.head") if path != self.own(check))
 
 
@@ -116,7 +116,7 @@ class SecondHeads:
 
 
 def read_head(file: Path | None) -> Head | None:
-    """The head as it was written; None if there is none."""
+    """Read a head; None if there is none."""
     if file is None:
         return None
     try:
@@ -139,7 +139,7 @@ _WITHOUT = (
 
 
 def lost(place: str, head: Head, file: Path | None) -> DataError:
-    """What is said where there is a head, but no ledger."""
+    """The error for a head whose ledger is missing."""
     return DataError(
         f"The ledger '{place}' is gone or empty, and by its head '{file}' it had {head.number:,} entries. A new one "
         "would know nothing of the releases that are out. Restore it from a backup. For another series choose another "
@@ -148,7 +148,10 @@ def lost(place: str, head: Head, file: Path | None) -> DataError:
 
 
 def mismatch(entries: Sequence[LedgerEntry], head: Head, key: Key | None, file: Path | None) -> str:
-    """What is wrong with a ledger by its head, and the way out; nothing if it fits. Its seal is checked with a key."""
+    """Compare a ledger with a head; return what is wrong and how to resolve it, or nothing.
+
+    A key checks the head's seal.
+    """
     if key is not None and not head.is_sealed(key):
         return f"The head file '{file}' is of another ledger, or was changed. Restore it from a backup. {_WITHOUT}"
     if head.hash in given_up(entries):
@@ -172,9 +175,9 @@ def mismatch(entries: Sequence[LedgerEntry], head: Head, key: Key | None, file: 
 
 
 def write_head(file: Path, head: Head, key: Key, *, over: bool = False) -> None:
-    """Write it, whole and on disk or not at all.
+    """Write a head completely and synced to disk, or not at all.
 
-    Never over a later one, which another publisher may have written; unless the later one was given up (`over`).
+    It never replaces a later head, which another publisher may have written, unless that one was given up (`over`).
     """
     try:
         there = read_head(file)
@@ -190,7 +193,7 @@ def write_head(file: Path, head: Head, key: Key, *, over: bool = False) -> None:
 
 
 def refuse_unwritable(file: Path) -> None:
-    """Say before anything is recorded that a head could not be; what killed writers left beside it goes away."""
+    """Refuse a place where no head can be written, before anything is recorded; remove leftovers of killed writers."""
     remove_leftovers(file.parent)
     if not os.access(file.parent, os.W_OK):
         raise InputError(
@@ -201,25 +204,25 @@ def refuse_unwritable(file: Path) -> None:
 
 WITNESS = "REISSUE_WITNESS"
 _PATIENCE = 10.0
-"""Seconds until a witness that does not answer is given up: nobody's publication waits longer."""
+"""Seconds until a silent witness is given up, so that it does not delay a publication."""
 
 
 def tell_witness(number: int, last: str) -> list[str]:
-    """Tell the witness, if there is one; why it was not told, if it was not."""
+    """Tell the witness, if there is one; return why it was not told, if it was not."""
     place = os.environ.get(WITNESS, "").strip()
     if not place:
         return []
     try:
         failed = _post(place, number, last) if place.startswith(("https://", "http://")) else _run(place, number, last)
     except (OSError, ValueError, HTTPException, subprocess.SubprocessError) as problem:
-        failed = type(problem).__name__  # its message may quote the URL, and a password in it
+        failed = type(problem).__name__  # the message may quote the URL, with a password in it
     if not failed:
         return []
     return [f"All was recorded, but the witness in {WITNESS} was not told ({failed}). Entry {number} is {last}"]
 
 
 def _run(command: str, number: int, last: str) -> str:
-    """Run a command, which sees none of our settings: the key may be among them."""
+    """Run a command without our environment variables, which may contain the key."""
     seen = {name: value for name, value in os.environ.items() if not name.startswith("REISSUE_")}
     done = subprocess.run(  # noqa: S603
         [*shlex.split(command), str(number), last],
@@ -234,10 +237,10 @@ def _run(command: str, number: int, last: str) -> str:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows nobody elsewhere."""
+    """Follows no redirect."""
 
     def redirect_request(self, *_: Any) -> None:
-        """No request."""
+        """Do not redirect."""
         return
 
 

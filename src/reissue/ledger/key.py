@@ -1,8 +1,8 @@
-"""The secret key of a ledger: kept apart from it, so that whoever has the ledger alone cannot link it to people.
+"""The secret key of a ledger, kept apart from it, so that nobody can link the ledger to people without it.
 
-It comes from a file (made on first use, readable by its owner only) or from the environment variable REISSUE_KEY. What
-is derived from it is HMAC-SHA256 of a purpose and a content: pseudonyms of 64 bits, seeds, the key of a method's own
-memory, fingerprints of inputs, and the check value by which a ledger knows its key.
+It comes from a file (created on first use, readable by its owner only) or from the environment variable REISSUE_KEY.
+Everything derived from it is an HMAC-SHA256 of a purpose and a content: 64-bit pseudonyms, seeds, the key of a method's
+memory, fingerprints of inputs, and the check value by which a ledger recognizes its key.
 """
 
 import hmac
@@ -27,42 +27,42 @@ __all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
 
 ENVIRONMENT = "REISSUE_KEY"
 _LONGEST = 2**16
-"""Bytes of a key file."""
+"""Maximum bytes of a key file."""
 _FEWEST = 6
-"""Different characters, and different steps from one to the next: 32 random decimal digits have fewer once in 10^7."""
+"""Minimum number of different characters, and of steps between them: 32 random digits have fewer once in 10^7."""
 _SHORTEST = 32
-"""Characters; a key that is made here has 64, the hexadecimal digits of 32 random bytes."""
+"""Minimum number of characters; a generated key has 64, the hexadecimal digits of 32 random bytes."""
 
 
 class KeyWarning(UserWarning):
-    """A key is not kept as it should be."""
+    """A key is not stored as it should be."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A secret, never shown."""
+    """A secret that is never shown."""
 
     secret: bytes = field(repr=False)
 
     def derive(self, purpose: str, content: bytes = b"") -> bytes:
-        """32 bytes that tell nothing about the key or the content."""
+        """Derive 32 bytes that reveal neither the key nor the content."""
         return hmac.digest(self.secret, purpose.encode() + b"\0" + content, "sha256")
 
     @property
     def check(self) -> str:
-        """What a ledger keeps to recognize its key."""
+        """The value by which a ledger recognizes its key."""
         return self.derive("check").hex()[:32]
 
     def seal(self, content: bytes) -> str:
-        """What shows later that a content was written by somebody who has the key."""
+        """A seal that later shows that a content was written by the owner of the key."""
         return self.derive("entry", content).hex()
 
     def pseudonyms(self, names: pl.Series) -> pl.Series:
-        """Identifiers as 64-bit numbers; the same person gets the same number, whatever the column's type."""
+        """Turn identifiers into 64-bit numbers; a person has the same number whatever the type of the column."""
         return self._numbers("pseudonyms", identifier_texts(names))
 
     def relaxed(self, names: pl.Series) -> pl.Series:
-        """The same of identifiers in their relaxed form: those that differ only in how they are written are alike."""
+        """The same for relaxed identifiers: those that differ only in notation get the same number."""
         return self._numbers("relaxed", relaxed_texts(names))
 
     def _numbers(self, purpose: str, texts: pl.Series) -> pl.Series:
@@ -72,7 +72,7 @@ class Key:
 
 
 def find_key(file: Path | None, *, make: bool = False) -> Key:
-    """The key from the environment, else from its file; `make` it there if there is none."""
+    """Return the key from the environment, else from its file; `make` the file if it does not exist."""
     given = os.environ.get(ENVIRONMENT)
     if given is not None:
         return _checked(given, f"The environment variable {ENVIRONMENT}")
@@ -112,7 +112,7 @@ def _checked(text: str, what: str) -> Key:
 
 
 def _is_guessable(text: str) -> bool:
-    """Whether a text has few different characters, goes on in few different steps, or repeats a shorter one."""
+    """Whether a text has few different characters or steps, or repeats a shorter one."""
     steps = {ord(after) - ord(before) for before, after in pairwise(text)}
     period = _period(text)
     repeated = period < _SHORTEST and 3 * period <= 2 * len(text)
@@ -125,7 +125,7 @@ def _period(text: str) -> int:
 
 
 def _make(file: Path) -> None:
-    """Write a new key if there is none, whole or not at all. It is on disk before anything is made with it."""
+    """Write a new key, completely or not at all, unless there is one. It is on disk before anything is made with it."""
     if not file.exists():
         try:
             with Staging() as staging:
@@ -134,6 +134,6 @@ def _make(file: Path) -> None:
         except InputError:
             if not file.exists():
                 raise
-    with suppress(OSError):  # a killed process may have made it; a folder that cannot be read is not ours
+    with suppress(OSError):  # a killed process may have made it; an unreadable folder is not ours
         remove_leftovers(file.parent)
         sync_folder(file.parent)

@@ -1,7 +1,7 @@
-"""Ledger: the append-only record of a series, opened.
+"""Ledger: the append-only record of a series.
 
-Entries are of three kinds: "begin" (the schema, the policy in it, and the check value of the key), "schema" (a changed
-policy or taxonomy) and "release" (one release with its findings). Reading needs no key; publishing and adopting do.
+The main kinds of entries are "begin" (the schema with its policy, and the check value of the key), "schema" (a changed
+policy or taxonomy) and "release" (a release with its findings). Reading needs no key; publishing and adopting do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,10 @@ import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
-from reissue.files.places import beside_folder, refuse_existing, second_path
 from reissue.files.staging import Staging, remove_leftovers, scratch_folder
-from reissue.files.tables import stage_tables
 from reissue.ledger.chain import FORMAT, LedgerEntry, content_name, later_format, unusable
-from reissue.ledger.folders import FolderInLedger
+from reissue.ledger.exporting import exported_bytes, is_exported, stage_release, table_parts
+from reissue.ledger.fingerprints import FORM, PERSON
 from reissue.ledger.head import (
     Head,
     SecondHeads,
@@ -33,16 +32,7 @@ from reissue.ledger.head import (
     write_head,
 )
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.marks import FORM, PERSON
-from reissue.ledger.pack import (
-    KEPT,
-    original_ending,
-    pack_schema,
-    table_bytes,
-    unpack_frame,
-    unpack_people,
-    unpack_presences,
-)
+from reissue.ledger.pack import pack_schema, unpack_frame, unpack_people, unpack_presences
 from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
 from reissue.ledger.trust import Heads, Trust, judge
 from reissue.policy import Policy
@@ -85,7 +75,7 @@ class Ledger:
         second: SecondHeads | None = None,
         check: str = "",
     ) -> None:
-        """Use `Ledger.open` or `Ledger.create`; `check` is the value by which it knows its key."""
+        """Use `Ledger.open` or `Ledger.create`; `check` is the value by which the ledger recognizes its key."""
         self.store = store
         self._key_file = key_file
         self.head_file = head
@@ -93,13 +83,13 @@ class Ledger:
         self._check = check
         self._sealed: set[str] = set()
         self.unwritten = ""
-        """What of the heads and the witness failed after the last entry, if anything did."""
+        """Why a head or the witness failed after the last entry; empty if none did."""
         self._scratch = ExitStack()
         self._folder: Path | None = None
-        """Where files of a database lie for those who read paths."""
+        """A folder with files from a database, for functions that read paths."""
 
     def __repr__(self) -> str:
-        """How many releases it holds, in one sentence."""
+        """The number of releases, in one sentence."""
         return f"Ledger {self.name} with {plural(len(self.releases), 'release')}."
 
     @classmethod
@@ -145,7 +135,7 @@ class Ledger:
         from reissue.ledger.store import NoLedgerError, Store, address_of
 
         Policy.of(schema)
-        pack_schema(schema, content_name)  # files that cannot be read are noticed before anything is there
+        pack_schema(schema, content_name)  # unreadable files are noticed before anything is created
         with suppress(NoLedgerError):
             cls.open(place, key=key, head=head).close()
             raise InputError(f"There is a ledger at '{_shown(place)}' already. Open it, or choose another place.")
@@ -174,19 +164,19 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the place."""
+        """Close the store."""
         self.store.close()
         self._scratch.close()
         self._folder = None
 
     @property
     def name(self) -> str:
-        """Where it is, without user or password."""
+        """The place of the ledger, without user or password."""
         return self.store.name
 
     @cached_property
     def key(self) -> Key:
-        """The secret key, recognized as this ledger's own."""
+        """The secret key, checked to be this ledger's."""
         self.entries()
         return self._own_key()
 
@@ -202,9 +192,9 @@ class Ledger:
     # --- whether it is whole -----------------------------------------------------------------------------------------
 
     def trust(self, noted: str | None = None) -> Trust:
-        """Whether its entries are proven to be all that its holder wrote; `noted` is a hash that was noted elsewhere.
+        """Check whether the entries are proven to be exactly those that the holder wrote.
 
-        Files are looked at when they are read, and all of them by `verify`.
+        `noted` is a hash that was noted elsewhere. Files are checked when they are read, and all of them by `verify`.
         """
         given = self._given_key()
         heads = self._heads(given)
@@ -227,24 +217,24 @@ class Ledger:
         return judge(entries, key, heads, noted, self._sealed)
 
     def _given_key(self) -> Key | InputError:
-        """The key that was given, this ledger's or not; or why there is none."""
+        """The given key, this ledger's or not; or the error that says why there is none."""
         try:
             return find_key(self._key_file)
         except InputError as problem:
             return problem
 
     def _heads(self, given: Key | InputError) -> Heads:
-        """What is known of the ledger apart from it, and of the one that the key belongs to."""
+        """The heads of the ledger, and of the one that the given key belongs to."""
         checks = [self._check, *([given.check] if isinstance(given, Key) else [])]
         return Heads.read(self.head_file, self._second, dict.fromkeys(checks))
 
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
-        """The only writer, of a ledger that is not broken; the new heads are written when all is committed."""
+        """Open the only writer of an intact ledger; the heads are updated when everything is committed."""
         if self.head_file is not None:
             refuse_unwritable(self.head_file)
         if self.second_file is not None:
-            remove_leftovers(self.second_file.parent)  # what a killed writer left
+            remove_leftovers(self.second_file.parent)  # leftovers of a killed writer
         key = self.key
         with self.store.writing(key.seal) as writer:
             before = len(writer.entries)
@@ -253,9 +243,9 @@ class Ledger:
         self._committed(writer.entries, key, new=len(writer.entries) > before)
 
     def _committed(self, entries: Sequence[LedgerEntry], key: Key, *, new: bool = True, over: bool = False) -> None:
-        """Read back what was committed, then write the heads and tell the witness; what of it fails is `unwritten`.
+        """Read back what was committed, write the heads and tell the witness; failures go to `unwritten`.
 
-        All is committed, and a ledger may be ahead of its heads: the next writer makes up for it.
+        By then everything is committed, and a ledger may be ahead of its heads: the next writer catches up.
         """
         if self.store.found()[: len(entries)] != list(entries):
             raise DataError(
@@ -275,7 +265,7 @@ class Ledger:
 
     @property
     def second_file(self) -> Path | None:
-        """Where this machine keeps the second head of the ledger; None if it keeps none."""
+        """The second head of the ledger on this machine; None if there is none."""
         return None if self._second is None else self._second.own(self._check)
 
     def _refuse_broken(self, trust: Trust) -> None:
@@ -285,10 +275,10 @@ class Ledger:
             raise DataError(f"The ledger '{self.name}' does not fit its head. {trust.behind[0]}")
 
     def accept(self, why: str) -> Trust:
-        """Record that the ledger is gone on with as it is, though it does not fit its heads, or has none here.
+        """Record that the ledger is continued as it is, though it does not match its heads, or has none here.
 
         For a backup after which no release went out, and for a machine that never saw the ledger. It vouches for no
-        entry: what was changed, or was not written with the key, is not accepted. Returns what was accepted.
+        entry: entries that were changed, or not written with the key, are not accepted. Returns what was accepted.
         """
         why = _reason(why, "Say in a line of text why nothing is missing in the ledger.")
         key = self._own_key()
@@ -306,13 +296,13 @@ class Ledger:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """What whoever goes on with it should know: what is missing to prove it, and what was accepted before."""
+        """Caveats for whoever continues the ledger: what is missing to prove it, and what was accepted before."""
         return (*self.trust().missing, *accepted_words(self.store.found()))
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
     def entries(self) -> list[LedgerEntry]:
-        """All entries, in order, of a ledger that is not broken."""
+        """All entries of an intact ledger, in order."""
         given = self._given_key()
         heads = self._heads(given)
         entries = self.store.found()
@@ -321,17 +311,17 @@ class Ledger:
 
     @property
     def schema(self) -> Schema:
-        """The schema that the next release follows, with the policy in it."""
+        """The schema of the next release, with its policy."""
         return self.schema_of(self.entries())
 
     def schema_of(self, entries: Sequence[LedgerEntry]) -> Schema:
-        """The schema as it stands after some entries."""
+        """The schema that is in force after some entries."""
         entry = next(entry for entry in reversed(entries) if entry.kind in {"begin", "schema"})
         return Schema.loads(entry.content["schema"], folder=self._folder_with(entry.files.values()))
 
     @property
     def policy(self) -> Policy:
-        """What the holder wants."""
+        """The policy of the next release."""
         return Policy.of(self.schema)
 
     @property
@@ -340,27 +330,25 @@ class Ledger:
         return releases_of(self.entries())
 
     def release(self, number: int) -> Recorded:
-        """One release."""
+        """One release by its number."""
         return _numbered(self.releases, number)
 
     def tables(self, release: Recorded) -> dict[str, pl.DataFrame]:
-        """The tables of a release, as they were published, in memory."""
+        """The tables of a release as published, in memory."""
         return {name: pl.concat(self.parts(release, name)) for name in release.tables}
 
     def parts(self, release: Recorded, table: str) -> Iterator[pl.DataFrame]:
-        """A table of a release one part at a time, each checked; one that is not in parts is one part."""
-        folder = FolderInLedger.of(release, table, self.store.read)
-        whole = (unpack_frame(self.store.read(release.files[f"table.{table}"])) for _ in range(1))
-        return whole if folder is None else folder.frames()
+        """Yield a table of a release part by part, each checked; a table not stored in parts is a single part."""
+        return table_parts(release, table, self.store.read)
 
     def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
-        """A release for attacks: what went out, and who stands where in it, if that is known."""
+        """A release for attacks: what was published, and who is in which group, if that is known."""
         from reissue.published import read_published
 
         return read_published(self._tables(release, self.tables(release), self.presences(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
-        """A release for attacks that only follow people: who is where, of all or of some people."""
+        """A release for attacks that only follow people: who is in which group, for all or some people."""
         from reissue.published import read_published
 
         known = self.presences(release, schema, people)
@@ -374,20 +362,20 @@ class Ledger:
         return Tables(frames, presences=presences, requirement=asked, e=release.record.promises.get("e"))
 
     def presences(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Presences | None:
-        """Who is in which group of a release, of all or of some people; None where that is not known."""
+        """Who is in which group of a release, for all or some people; None if that is unknown."""
         if "roster" not in release.files or schema.identifier is None:
             return None
         return unpack_presences(self.store.read(release.files["roster"]), people)
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
-        """What a method remembers after some releases; for a first one only the key of its own.
+        """The memory of a method after some releases; for the first release it has only the method's key.
 
-        If the last release was withdrawn, that is the memory of the one before, as if it had never been. Where an
-        earlier one was withdrawn, later releases were made after it, and their memory with it is kept: it holds people
-        to what they were promised in a release that nobody has, which binds the method more than need be, and never
-        less. What is promised of a series (the same values for life, m or e of them possible) holds of a part of it,
-        for whoever has fewer releases can rule out less. Probabilities are no such promise, and may be higher without a
-        release than with it; they are for the attacks to judge, which start again from the releases that are out.
+        If the last release was withdrawn, it is the memory of the one before. If an earlier one was withdrawn, later
+        releases were made after it, and their memory is kept: it holds people to promises of a release that nobody has,
+        which restricts the method more than necessary, but never less. What is promised of a series (the same values
+        for life, m or e of them possible) holds for any part of it, since someone with fewer releases can rule out
+        less. Probabilities are not such a promise, and may be higher without a release than with it; the attacks judge
+        them, starting again from the releases that are out.
         """
         own = self.key.derive("memory")
         last = releases[-1] if releases else None
@@ -396,9 +384,9 @@ class Ledger:
         return replace(read_memory(self._kept("memory", last), "The memory of this ledger"), key=own)
 
     def forms(self, releases: Sequence[Recorded]) -> pl.DataFrame:
-        """Everybody in some releases, to the relaxed form of the identifier; null where an earlier version recorded it.
+        """The relaxed identifier form of everybody in some releases; null where an earlier version recorded them.
 
-        The last release that holds them holds those of all before it.
+        The last release that stores forms has those of all before it.
         """
         whole = [place for place, one in enumerate(releases) if "forms" in one.files]
         start = whole[-1] if whole else 0
@@ -417,7 +405,7 @@ class Ledger:
         )
 
     def _kept(self, what: str, last: Recorded) -> bytes:
-        """A file after a release; if only those of later ones, withdrawn since, are still kept, the first of those."""
+        """A file as of a release; if only those of later, withdrawn releases are left, the first of them."""
         from reissue.ledger.store import MissingFileError
 
         for one in self.releases[last.number :]:
@@ -430,9 +418,9 @@ class Ledger:
     # --- what is done with it ----------------------------------------------------------------------------------------
 
     def export(self, number: int, path: str | Path, *, force: bool = False) -> list[str]:
-        """Write a release again, as CSV or Parquet byte for byte; a second table goes beside the first.
+        """Write a release again, as CSV or Parquet byte for byte, with further tables beside the first.
 
-        One that is kept in parts goes to a folder where the path has no ending.
+        A release that is stored in parts goes to a folder if the path has no ending.
         """
         with Staging() as staging:
             places = self.stage(number, path, staging, force=force)
@@ -442,47 +430,22 @@ class Ledger:
     def stage(
         self, number: int, path: str | Path, staging: Staging, *, force: bool = False, dialect: Dialect = PLAIN
     ) -> list[str]:
-        """The same beside their places, to be placed with other files. Returns their paths."""
-        release = self._handed_out(number)
-        in_folder = "." not in Path(path).name
-        further = release.tables[1:]
-        beside = [str(beside_folder(Path(path), one)) if in_folder else second_path(path, one) for one in further]
-        places = [str(path), *beside]
-        for name, place in zip(release.tables, places, strict=True):
-            parts = in_folder and FolderInLedger.of(release, name, self.store.read)
-            if not parts or not parts.is_at(Path(place)):
-                refuse_existing(place, force=force, table=not parts)
-        for name, place in zip(release.tables, places, strict=True):
-            folder = FolderInLedger.of(release, name, self.store.read)
-            how = {"in_folder": in_folder, "force": force}
-            if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, **how):
-                continue
-            if folder is None and dialect == PLAIN and place.lower().endswith((*KEPT, *original_ending(release, name))):
-                staging.add_bytes(Path(place), table_bytes(release, name, place, self.store.read), replaces=force)
-            else:
-                frame = pl.concat(self.parts(release, name))
-                stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
-        return places
+        """Stage the files of a release, to be placed with others; return their paths."""
+        return stage_release(self._handed_out(number), path, staging, self.store.read, force=force, dialect=dialect)
 
     def is_exported(self, number: int, folder: Path) -> bool:
-        """Whether a folder is what `export` would write there."""
-        release = self.release(number)
-        parts = FolderInLedger.of(release, release.tables[0], self.store.read)
-        return parts is not None and parts.is_at(folder)
+        """Whether a folder already holds exactly what `export` would write there."""
+        return is_exported(self.release(number), folder, self.store.read)
 
     def contents(self, number: int, name: str) -> list[bytes]:
-        """What `export` would write to files of a name, nothing written; empty where they are not kept as they go out.
+        """What `export` would write to files of this name; empty if the bytes are not stored.
 
-        Those are releases in parts, and formats that libraries write anew.
+        Not stored are those of releases in parts, and of formats that libraries write differently each time.
         """
-        release = self._handed_out(number)
-        parts = any(FolderInLedger.of(release, table, self.store.read) is not None for table in release.tables)
-        if parts or not name.lower().endswith(KEPT):
-            return []
-        return [table_bytes(release, table, name, self.store.read) for table in release.tables]
+        return exported_bytes(self._handed_out(number), name, self.store.read)
 
     def _handed_out(self, number: int) -> Recorded:
-        """A release that still is."""
+        """A release that was not withdrawn."""
         release = self.release(number)
         if release.withdrawn is not None:
             raise InputError(
@@ -492,12 +455,12 @@ class Ledger:
         return release
 
     def amend(self, schema: Schema) -> bool:
-        """Record a changed policy or taxonomy for the releases to come; False if nothing has changed."""
+        """Record a changed policy or taxonomy for future releases; return False if nothing has changed."""
         with self.writing() as writer:
             return self.amend_by(writer, schema)
 
     def amend_by(self, writer: "Writer", schema: Schema) -> bool:
-        """The same, to be committed together with what else a writer adds."""
+        """The same, committed together with whatever else the writer adds."""
         Policy.of(schema)
         if fingerprint(schema) != writer.entries[0].content["series"]:
             raise SchemaError(
@@ -513,7 +476,7 @@ class Ledger:
         return True
 
     def _refuse_other_meaning(self, schema: Schema, entries: Sequence[LedgerEntry]) -> None:
-        """Refuse a taxonomy by which attacks would read earlier releases otherwise than they were written."""
+        """Refuse a taxonomy with which attacks would misread earlier releases."""
         versions = [place for since, place in versions_of(entries) if since <= len(releases_of(entries))]
         for then in (self.schema_of(entries[:place]) for place in versions):
             for column, now in schema.hierarchies.items():
@@ -527,9 +490,9 @@ class Ledger:
                     )
 
     def withdraw(self, number: int, why: str) -> None:
-        """Record that a release was never sent, and why: the releases to come are made and attacked without it.
+        """Record that a release was never sent, and why: future releases are made and attacked without it.
 
-        Its number is used up. It cannot be taken back: a release that somebody has must never be withdrawn.
+        Its number stays in use. It cannot be undone: a release that somebody has must never be withdrawn.
         """
         why = _reason(why, "Say in a line of text why the release was never sent.")
         with self.writing() as writer:
@@ -539,21 +502,20 @@ class Ledger:
             writer.append("withdrawal", {"release": number, "why": why, "time": _now(), "files": {}})
 
     def differs(self, schema: Schema) -> bool:
-        """Whether a schema, with its files and policy, is another one than the ledger's."""
+        """Whether a schema, with its files and policy, differs from the ledger's."""
         text, _ = pack_schema(schema, content_name)
         return self.schema.dumps() != Schema.loads(text, self.schema.folder).dumps()
 
     def verify(self, head: str | None = None) -> list[str]:
-        """What speaks against the ledger, and what is missing to prove it, in words; nothing if it is proven.
+        """Return what is wrong with the ledger and what is missing to prove it, in words; nothing if it is proven.
 
-        `head` is the hash of an entry that was noted elsewhere: it must still be there. `examine` tells the one from
-        the other.
+        `head` is the hash of an entry that was noted elsewhere, and must still be there. `examine` separates the two.
         """
         trust = self.examine(head)
         return [*trust.problems, *trust.missing]
 
     def examine(self, head: str | None = None) -> Trust:
-        """Whether its entries are proven to be all that its holder wrote, and its files what they were."""
+        """Check that the entries are exactly those that the holder wrote, and that the files are unchanged."""
         trust, changed = self.trust(head), []
         usable = [entry for entry in self.store.found() if not entry.problem]
         replaced = replaced_files(usable)
@@ -576,7 +538,7 @@ class Ledger:
         return ""
 
     def _folder_with(self, names: Any) -> Path:
-        """A folder that holds files of the ledger, each checked, for those who read paths."""
+        """A folder with checked files of the ledger, for functions that read paths."""
         if self.store.folder is not None:
             for name in names:
                 self.store.read(name)
@@ -597,7 +559,7 @@ def _numbered(releases: Sequence[Recorded], number: int) -> Recorded:
 
 
 def _refuse_lost(place: str | Path, key_file: Path | None, second: SecondHeads | None) -> None:
-    """Begin no ledger where this machine knows of one with the same key."""
+    """Refuse to begin a ledger if this machine knows one with the same key."""
     try:
         known = find_key(key_file)
     except InputError:

@@ -1,7 +1,7 @@
-"""Tables brought again: which release of a ledger was made of which table, and whose record is which.
+"""Original tables: which release of a ledger was made from which table, and whose record is which.
 
-A ledger keeps neither who has which value nor who contributed which record. Who wants to know what insiders would see
-in a series brings the tables once more; each is recognized by its people and their values, in whatever order they come.
+A ledger stores neither who has which value nor who contributed which record. To find out what insiders would see in a
+series, its holder supplies the tables again; each is recognized by its people and their values, in any order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,16 +29,16 @@ __all__ = ["Originals", "find_originals"]
 
 @dataclass(frozen=True, eq=False)
 class Originals:
-    """The releases that somebody may hold, each with the table that it was made of."""
+    """The releases that somebody may hold, each with the table that it was made from."""
 
     releases: tuple[PublishedRelease, ...]
     numbers: tuple[int, ...]
     next: Any = None
-    """What was given beyond their tables: the table of the next one."""
+    """The table of the next release, if one more table was given."""
 
 
 def find_originals(ledger: Ledger, tables: Sequence[Any], *, dialect: Dialect = FOUND) -> Originals:
-    """Give every release its table: of those that fit the one with fewest people beyond it. One may be left over."""
+    """Match releases with tables: of those that fit, the one with the fewest further people. One table may remain."""
     entries = ledger.entries()
     schema, sent, left = ledger.schema_of(entries), sent_of(releases_of(entries)), list(range(len(tables)))
 
@@ -67,7 +67,7 @@ def find_originals(ledger: Ledger, tables: Sequence[Any], *, dialect: Dialect = 
 
 
 def _unlike(missing: Sequence[int], releases: int, left: int) -> str:
-    """Which tables lack, or are too many."""
+    """The error for missing or superfluous tables."""
     lack = f"None of the tables is the one of release {', '.join(map(str, missing))}. " if missing else ""
     more = f"{plural(left, 'table')} of those given fit no release. " if left > 1 else ""
     return (
@@ -88,7 +88,7 @@ def _followed(ledger: Ledger, one: Recorded, schema: Schema) -> tuple[PublishedR
 
 
 def _read(ledger: Ledger, data: Any, schema: Schema, dialect: Dialect) -> Table | None:
-    """A table with pseudonyms, as it was published; None where it cannot have been."""
+    """A table with pseudonyms as it was published; None if it cannot have been."""
     try:
         table = Table.read(data, schema, dialect=dialect)
     except ReissueError:
@@ -98,7 +98,7 @@ def _read(ledger: Ledger, data: Any, schema: Schema, dialect: Dialect) -> Table 
 
 
 def _people(table: Table | None, known: Presences) -> Table | None:
-    """The records of these people, in their order; None where somebody is not in the table."""
+    """The records of these people, in their order; None if somebody is not in the table."""
     if table is None or table.ids is None:
         return None
     place = pl.DataFrame({"id": table.ids, "row": np.arange(table.rows)})
@@ -107,7 +107,7 @@ def _people(table: Table | None, known: Presences) -> Table | None:
 
 
 def _fitting(one: Recorded, known: Presences, tables: Iterator[tuple[int, Table]]) -> Iterator[tuple[int, int]]:
-    """The tables that a release can have been made of: how many people each has beyond it, and its place."""
+    """The tables that a release may have been made from, each with its number of further people and its position."""
     method = registered().get(one.record.method)
     for place, table in tables:
         mine = _people(table, known)

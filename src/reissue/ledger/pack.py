@@ -3,12 +3,8 @@
 Nothing here holds an identifier (people are pseudonyms by then) or a quasi-identifier of a person beyond what was
 published: who is in which group is stored apart from the values of the group. For a panel, which shows the value of
 each seat, the ledger stores who has which seat.
-
-The files of a release are handed out with the same bytes whenever they are written.
 """
 
-import gzip
-import hashlib
 import io
 import tomllib
 from collections.abc import Callable, Mapping
@@ -26,7 +22,6 @@ from reissue.files.dialect import Dialect
 from reissue.files.places import read_whole
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, escape_formulas, stage_tables
-from reissue.ledger.recorded import Recorded
 from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -34,16 +29,13 @@ from reissue.updates import read_updates
 
 __all__ = [
     "ENDINGS",
-    "KEPT",
     "csv_bytes",
     "hand_out",
-    "original_ending",
     "pack_frame",
     "pack_places",
     "pack_presences",
     "pack_schema",
     "plain",
-    "table_bytes",
     "unpack_frame",
     "unpack_people",
     "unpack_presences",
@@ -58,7 +50,7 @@ Keep = Callable[[bytes, str], str]
 
 
 def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
-    """A schema's text with the files that it names kept beside it; and these files, for the entry."""
+    """Store the files that a schema names; return its text and these files, for the entry."""
     schema.refuse_several_rows("A ledger, which attacks every release together with those before it,")
     document = tomllib.loads(schema.dumps())
     files = {}
@@ -79,9 +71,9 @@ def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
 
 
 def _pack_updates(schema: Schema, section: Mapping[str, Any], keep: Keep) -> dict[str, Any]:
-    """What says how the values of one column change, with the file that it names kept."""
+    """The updates of one column, with the file that they name stored."""
     if "history" in section:
-        # The holder's own earlier tables name people: what is learned from them is kept, never they themselves.
+        # The holder's own earlier tables name people, so only the model that is estimated from them is stored.
         learned = read_updates(schema).frame().write_csv().encode()
         return {"file": keep(learned, ".csv"), "close": True}
     if "file" in section:
@@ -101,7 +93,7 @@ def _content(path: Path) -> bytes:
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """With our Enums as plain text: what goes out."""
+    """The frame with our Enums as plain text, as it is published."""
     ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
     return frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame
 
@@ -119,7 +111,7 @@ def unpack_frame(content: bytes) -> pl.DataFrame:
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:
-    """A table as the CSV that goes out."""
+    """A table as the CSV that is published."""
     try:
         return escape_formulas(plain(frame)).write_csv().encode()
     except pl.exceptions.PolarsError:
@@ -130,7 +122,7 @@ def csv_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def hand_out(release: Release, path: Place, staging: Staging, *, force: bool, dialect: Dialect) -> list[str]:
-    """Write the tables of a release beside their places; as Parquet they are the bytes that a ledger keeps."""
+    """Stage the tables of a release; as Parquet they are the bytes that the ledger stores."""
     places = release.places(path)
     for frame, place in zip(release.tables.values(), places, strict=True):
         if not isinstance(place, DatabaseTable) and str(place).lower().endswith(".parquet"):
@@ -144,7 +136,7 @@ def hand_out(release: Release, path: Place, staging: Staging, *, force: bool, di
 
 
 def pack_presences(release: Release) -> bytes:
-    """Who is in which group, and the groups' values in an order of their own: what attacks over a series need."""
+    """Who is in which group, with the groups' values in an order of their own: what attacks on a series need."""
     draft, table = release.draft, release.table
     kept = np.flatnonzero(draft.groups >= 0)
     groups, person = draft.groups[kept], table.frame[table.schema.identifier or ""].gather(kept)
@@ -171,7 +163,7 @@ def pack_places(
     slots: pl.Series | None = None,
     labels: pl.Series | None = None,
 ) -> bytes:
-    """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
+    """People and values by group, each sorted separately, so that within a group nothing links them."""
     places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake})
     places = places if slots is None else places.with_columns(slots.alias(_SLOT))
     places = places.sort(_GROUP, _PERSON, _FAKE)
@@ -182,18 +174,18 @@ def pack_places(
 
 
 def unpack_people(content: bytes) -> pl.Series:
-    """Everyone who is in a release, as pseudonyms."""
+    """Everyone in a release, as pseudonyms."""
     return unpack_frame(content)[_PERSON].drop_nulls()
 
 
 def unpack_presences(content: bytes, people: pl.Series | None = None) -> Presences:
     """Read who is in which group of an earlier release.
 
-    With `people` given, only these are known, and only the groups in which one of them is are there.
+    With `people`, only these are known, and only the groups with one of them are included.
     """
     frame = unpack_frame(content)
     if people is not None:
-        frame = frame.drop(_SLOT, _LABEL, strict=False)  # who follows whom in a seat is not known of strangers
+        frame = frame.drop(_SLOT, _LABEL, strict=False)  # the succession of people in a seat is unknown for strangers
         known = frame[_PERSON].is_in(people.implode())
         shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
         strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
@@ -215,29 +207,3 @@ def unpack_presences(content: bytes, people: pl.Series | None = None) -> Presenc
         seats=frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
         labels=SeatLabels(frame[_LABEL].to_numpy().astype(np.int64), group, texts) if _LABEL in frame.columns else None,
     )
-
-
-KEPT = (".csv", ".csv.gz", ".parquet")
-"""Endings of files that are the same bytes whenever they are written."""
-
-
-def table_bytes(release: Recorded, table: str, path: str, read: Callable[[str], bytes]) -> bytes:
-    """A table in the format that a path asks for; `read` reads a file of the ledger."""
-    if path.lower().endswith(original_ending(release, table)):
-        return read(release.files[f"original.{table}"])
-    stored = read(release.files[f"table.{table}"])
-    if path.lower().endswith(".parquet"):
-        return stored
-    text = csv_bytes(unpack_frame(stored))
-    if hashlib.sha256(text).hexdigest() != release.record.csv[table]:
-        raise DataError(
-            f"Release {release.number} was written as CSV by other versions of the libraries, and the bytes differ "
-            "now. Export it as .parquet: these bytes are kept as they are."
-        )
-    return gzip.compress(text, mtime=0) if path.lower().endswith(".gz") else text
-
-
-def original_ending(release: Recorded, table: str) -> tuple[str, ...]:
-    """The ending of the file that a table was adopted from, if it is kept."""
-    name = release.files.get(f"original.{table}", "")
-    return (name[name.index(".") :],) if name else ()

@@ -1,11 +1,11 @@
-"""Where a ledger's entries and files lie: SQLite in a folder by default, PostgreSQL by URL for teams.
+"""The storage of a ledger's entries and files: SQLite in a folder by default, PostgreSQL by URL for teams.
 
-Entries are rows of one table. Files are content: in the folder `files` beside SQLite, each named by the SHA-256 of its
-bytes and on disk before the entry that names it is committed; in PostgreSQL rows of the same transaction. So an entry
+Entries are rows of one table. Files are content: with SQLite, in the folder `files`, each named by the SHA-256 of its
+bytes and synced before the entry that names it is committed; in PostgreSQL, rows of the same transaction. So an entry
 is there with all its files, or not at all.
 
-A writer holds the store's only write lock from before it looks at the last entry until it commits: two publishers never
-interleave, and a killed one leaves nothing behind but unnamed files, which the next writer removes.
+A writer holds the store's only write lock from before it reads the last entry until it commits: publishers never
+interleave, and a killed one leaves nothing but unnamed files, which the next writer removes.
 """
 
 import os
@@ -29,23 +29,23 @@ __all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "add
 
 
 class NoLedgerError(InputError):
-    """There is no ledger at a place, or one that was made and never begun."""
+    """There is no ledger at a place, or one that was created but never begun."""
 
     def __init__(self, place: str) -> None:
-        """With what begins one."""
+        """Explain how to begin one."""
         super().__init__(f"There is no ledger at '{place}'. A schema begins one: publish(data, ledger, schema).")
 
 
 class MissingFileError(DataError):
-    """A file that an entry names is not there."""
+    """A file that an entry names is missing."""
 
 
 T = TypeVar("T")
 _FILES = "files"
 _LOCK = 7_315_118_250_001
-"""The number of the advisory lock in PostgreSQL: any, but always the same."""
+"""The number of PostgreSQL's advisory lock: arbitrary, but always the same."""
 _PATIENCE = 30.0
-"""Seconds that who reads a SQLite database waits while another process opens it, closes it or commits: milliseconds."""
+"""Seconds that a reader waits while another process opens, closes or commits to SQLite, which takes milliseconds."""
 _HURRY = 2.0
 """Seconds that a writer waits for another one: publishing takes longer than anyone would wait."""
 
@@ -78,30 +78,36 @@ _POSTGRES_GUARDS = [
 
 
 def _create(connection: sa.Connection) -> None:
-    """1: the tables."""
+    """Migration 1: the tables."""
     _METADATA.create_all(connection)
 
 
 def _guard(connection: sa.Connection) -> None:
-    """2: entries can be added only; against accidents, since whoever may change tables may drop a trigger too."""
+    """Migration 2: entries can only be added.
+
+    Against accidents, since whoever may change tables may drop a trigger too.
+    """
     for line in _SQLITE_GUARDS if connection.dialect.name == "sqlite" else _POSTGRES_GUARDS:
         connection.exec_driver_sql(line)
 
 
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_create, _guard)
-"""Each brings a store from one version to the next; none is ever changed."""
+"""Migrations of the store, one per version; none is ever changed."""
 PARTS = len(MIGRATIONS) + 1
-"""The version of a store with releases in parts. Its tables are those before; it is noted when the first such release
-is recorded, so that versions of Reissue that cannot read one say so, and all other ledgers stay open to them."""
+"""The version of a store with releases in parts.
+
+Its tables are unchanged. It is noted when the first such release is recorded: older versions of Reissue then say that
+they cannot read it, and can still read all other ledgers.
+"""
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is a database's URL rather than a path."""
+    """Whether a place is a database URL rather than a path."""
     return "://" in str(place)
 
 
 def address_of(place: str | Path) -> str:
-    """What tells a place from any other on this machine, without user and password."""
+    """What identifies a place on this machine, without user and password."""
     if not is_url(place):
         return str(Path(place).resolve())
     url = sa.make_url(str(place))
@@ -111,17 +117,17 @@ def address_of(place: str | Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """A ledger's place, opened."""
+    """The storage of a ledger: a folder or a database."""
 
     name: str
-    """As messages call it: a path, or the kind of database without user and password."""
+    """Its name in messages: a path, or the kind of database without user and password."""
     engine: sa.Engine
     folder: Path | None
-    """Where files lie; None if they are in the database."""
+    """The folder of the files; None if they are in the database."""
 
     @classmethod
     def open(cls, place: str | Path, *, make: bool = False) -> "Store":
-        """Open a store; `make` it if there is none."""
+        """Open a store; `make` it if it does not exist."""
         store = cls._postgres(str(place)) if is_url(place) else cls._sqlite(Path(place), make=make)
         with _explained(store.name):
             store.migrate(make=make)
@@ -129,7 +135,7 @@ class Store:
 
     @classmethod
     def begun(cls, place: str | Path) -> tuple["Store", LedgerEntry]:
-        """Open a store with entries in it; and the first of them, as it lies there."""
+        """Open a store that has entries; return it with the first of them, unchecked."""
         store = cls.open(place)
         entries = store.found()
         if not entries:
@@ -150,9 +156,9 @@ class Store:
             if make:
                 place.mkdir(mode=0o700, exist_ok=True)
                 (place / _FILES).mkdir(mode=0o700, exist_ok=True)
-                os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite's own would be everybody's to read
+                os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite would let everybody read it
                 _begin_log(file)
-                # On disk before anything is committed in it, also where a killed process had made it.
+                # Synced before anything is committed in it, even if a killed process had created it.
                 for folder in (place / _FILES, place, place.absolute().parent):
                     sync_folder(folder)
         except OSError as problem:
@@ -183,7 +189,7 @@ class Store:
         return self.folder is not None
 
     def migrate(self, *, make: bool) -> None:
-        """Bring the store to this version's tables; `make` them if there are none."""
+        """Migrate the store to this version; `make` the tables if there are none."""
         have = self._version()
         if have > PARTS:
             raise DataError(
@@ -209,7 +215,7 @@ class Store:
         return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(_MIGRATIONS.c.number), 0))).scalar_one())
 
     def _lock(self, connection: sa.Connection) -> None:
-        """Become the only writer until the transaction ends, or say that there is another."""
+        """Become the only writer until the transaction ends, or report that there is another one."""
         if self.embedded:
             connection.exec_driver_sql("ROLLBACK")
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * _HURRY)}")
@@ -222,12 +228,12 @@ class Store:
             raise _busy(self.name)
 
     def found(self) -> list[LedgerEntry]:
-        """All entries, in order, as they lie there: for those who look for what is wrong with them."""
+        """All entries in order, unchecked, for those who look for what is wrong."""
         with _explained(self.name):
             return self._look(_entries)
 
     def _look(self, read: Callable[[sa.Connection], T]) -> T:
-        """What is read from the database, also from one on a full disk or one that cannot be written."""
+        """Read from the database, even on a full disk or without write permission."""
         try:
             with self.engine.connect() as connection:
                 return read(connection)
@@ -239,11 +245,11 @@ class Store:
             return read(connection)
 
     def entries(self) -> list[LedgerEntry]:
-        """All entries, in order, each checked."""
+        """All entries in order, each checked."""
         return checked(self.found(), self.name)
 
     def read(self, name: str) -> bytes:
-        """The content of a file, checked: nothing is built on another one."""
+        """The content of a file, checked against its name."""
         content = self._content(name)
         if content is None:
             raise MissingFileError(
@@ -269,19 +275,19 @@ class Store:
 
     @staticmethod
     def drop(connection: sa.Connection) -> None:
-        """Remove all tables from a database, with what guards them."""
+        """Remove all tables from a database, with their guards."""
         _METADATA.drop_all(connection)
         connection.exec_driver_sql("DROP FUNCTION IF EXISTS entry_guard()")
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.engine.dispose()
 
     @contextmanager
     def writing(self, seal: Seal) -> Iterator["Writer"]:
-        """The only writer, until everything is committed at once at the end, or nothing if anything goes wrong.
+        """Open the only writer; everything is committed at once at the end, or nothing if anything fails.
 
-        What it adds is sealed. `Ledger.writing` compares the ledger with its head too.
+        Added entries are sealed. `Ledger.writing` also compares the ledger with its head.
         """
         with _explained(self.name), self.engine.connect() as connection, connection.begin():
             self._lock(connection)
@@ -292,7 +298,7 @@ class Store:
 
 @dataclass(eq=False)
 class Writer:
-    """The only one who may add to a store just now."""
+    """The only writer of a store at the moment."""
 
     store: Store
     connection: sa.Connection
@@ -301,7 +307,7 @@ class Writer:
     kept: set[str] = field(default_factory=set)
 
     def keep(self, content: bytes, ending: str) -> str:
-        """Keep a file; its name is what an entry refers to it by."""
+        """Store a file; return the name by which entries refer to it."""
         name = content_name(content, ending)
         self.kept.add(name)
         if self.store.folder is not None:
@@ -315,12 +321,12 @@ class Writer:
         return name
 
     def note(self, version: int) -> None:
-        """Note that the store needs a version of Reissue that knows this one."""
+        """Note that reading the store requires this version of Reissue."""
         if self.store.version_by(self.connection) < version:
             self.connection.execute(_MIGRATIONS.insert().values(number=version))
 
     def append(self, kind: str, content: Mapping[str, Any]) -> LedgerEntry:
-        """Add an entry."""
+        """Append an entry."""
         entry = sealed_after(self.entries[-1] if self.entries else None, kind, content, self.seal)
         row = {"number": entry.number, "kind": kind, "content": entry.text}
         self.connection.execute(_ENTRIES.insert().values(**row, previous=entry.previous, hash=entry.hash))
@@ -328,7 +334,7 @@ class Writer:
         return entry
 
     def remove_all_but(self, needed: Collection[str]) -> None:
-        """Remove files that no entry needs: what a killed writer left, memories and states that newer ones replaced."""
+        """Remove files that no entry needs: leftovers of killed writers, and memories and states that were replaced."""
         needed = {*needed, *self.kept}
         if self.store.folder is None:
             names = set(self.connection.execute(sa.select(_CONTENTS.c.name)).scalars())
@@ -346,9 +352,9 @@ def _entries(connection: sa.Connection) -> list[LedgerEntry]:
 
 
 def _still(file: Path) -> sa.Engine:
-    """A SQLite database as it lies on disk, for those who only look: nothing is written beside it, no lock is taken.
+    """A SQLite database for reading only, without locks or temporary files beside it.
 
-    What a killed publisher committed and nobody took over from the log would not be seen: then it is not looked at.
+    Entries in the log of a killed publisher would be invisible this way, so a database with such a log is not read so.
     """
     log = file.with_name(f"{file.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -363,24 +369,24 @@ def _still(file: Path) -> sa.Engine:
 
 
 def _prepare(connection: Any, _: object) -> None:
-    """SQLite as a ledger needs it: we begin transactions ourselves, and a commit is on disk when it returns."""
+    """Set up SQLite for a ledger: transactions begin explicitly, and a commit is on disk when it returns."""
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous = FULL")
 
 
 def _begin_log(file: Path) -> None:
-    """Let readers go on while somebody writes: the file says so from then on, and nobody who reads it sets it again."""
+    """Let readers continue while somebody writes. The setting stays in the file, and is not set again."""
     with closing(sqlite3.connect(file, timeout=_PATIENCE)) as connection, suppress(sqlite3.Error):
         connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _write_durably(folder: Path, name: str, content: bytes, ledger: str) -> None:
-    """A file whole and on disk, or an error and no file."""
+    """Write a file completely and synced to disk, or raise an error and leave no file."""
     place = folder / name
     beside = None
     try:
         if place.is_file() and place.stat().st_size == len(content) and place.read_bytes() == content:
-            sync_folder(folder)  # a killed writer may have left it there with its name not on disk
+            sync_folder(folder)  # a killed writer may have left it there without syncing its name
             return
         handle, beside = tempfile.mkstemp(dir=folder, prefix=".writing.")
         with os.fdopen(handle, "wb") as out:
@@ -417,7 +423,7 @@ _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "c
 
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
-    """The database's errors in our words, for theirs may quote what was written."""
+    """The database's errors in our words, since its own may quote what was written."""
     try:
         yield
     except DBAPIError as problem:

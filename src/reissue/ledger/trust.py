@@ -1,9 +1,9 @@
-"""Trust: whether the entries of a ledger are proven to be those that its holder wrote, all of them.
+"""Trust: whether the entries of a ledger are proven to be exactly those that its holder wrote.
 
-One function judges for every command, page and call. It needs the key, for the seal of each entry, and a head of this
-machine, for entries that were cut off the end. What speaks against the ledger makes it *broken*. Where nothing does,
-but the key or the head is missing, it is *not provable*: somebody without the key could have written it so. Only with
-both it is *proven*.
+One function decides for every command, page and call. It needs the key, for the seal of each entry, and a head on this
+machine, to notice entries that were cut off the end. A contradiction makes the ledger *broken*. Without one, but also
+without the key or the head, it is *not provable*: somebody without the key could have written it. Only with both it is
+*proven*.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ __all__ = ["Heads", "Trust", "TrustOutcome", "judge"]
 
 
 class TrustOutcome(StrEnum):
-    """How it ended."""
+    """The result of checking a ledger."""
 
     PROVEN = "proven"
     NOT_PROVABLE = "not provable"
@@ -29,23 +29,23 @@ class TrustOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Trust:
-    """What is known of a ledger, and what is missing to prove it."""
+    """What is wrong with a ledger, and what is missing to prove it."""
 
     changed: tuple[str, ...] = ()
     """What was changed since it was written."""
     behind: tuple[str, ...] = ()
-    """Which heads it does not fit: an older copy, which its holder may accept, or another ledger."""
+    """The heads that it does not match: it is an older copy, which its holder may accept, or another ledger."""
     missing: tuple[str, ...] = ()
-    """What would have to be there to prove that nothing was changed."""
+    """What would be needed to prove that nothing was changed."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All that speaks against it."""
+        """Everything that is wrong."""
         return (*self.changed, *self.behind)
 
     @property
     def outcome(self) -> TrustOutcome:
-        """Proven, not provable or broken."""
+        """Whether the ledger is proven, not provable or broken."""
         if self.problems:
             return TrustOutcome.BROKEN
         return TrustOutcome.NOT_PROVABLE if self.missing else TrustOutcome.PROVEN
@@ -53,20 +53,20 @@ class Trust:
 
 @dataclass(frozen=True)
 class Heads:
-    """The heads of a ledger as they were read: before its entries, which may grow in the meantime."""
+    """The heads of a ledger, read before its entries, which may grow in the meantime."""
 
     file: Path | None
-    """Where the first one belongs."""
+    """The path of the first head."""
     found: Mapping[Path, Head | str]
-    """The first one and those of this machine for this place: each head, or why it cannot be read."""
+    """The first head and those of this machine for this place: each head, or why it cannot be read."""
     elsewhere: tuple[Head, ...] = ()
-    """Those of this machine for other places, where copies of the ledger lie or lay, or others of the same key."""
+    """This machine's heads for other places: of copies of the ledger, or of other ledgers with the same key."""
     here: bool = False
-    """Whether one of this machine for this place is among them."""
+    """Whether one of this machine's heads for this place is among them."""
 
     @classmethod
     def read(cls, file: Path | None, second: SecondHeads | None, checks: Iterable[str]) -> "Heads":
-        """All that there are of a ledger with one of these check values of keys."""
+        """Read all heads of ledgers that recognize their key by one of these check values."""
         own = [] if second is None else [second.own(check) for check in checks]
         others = [] if second is None else [path for check in checks for path in second.others(check)]
         found = {path: head for path in [*([] if file is None else [file]), *own] if (head := _read(path)) is not None}
@@ -88,10 +88,21 @@ def judge(
     noted: str | None = None,
     sealed: set[str] | None = None,
 ) -> Trust:
-    """Whether a ledger is what its holder wrote; of the key the reason if there is none that fits.
+    """Check whether a ledger is what its holder wrote.
 
-    `noted` is the hash of an entry that was noted elsewhere, which does what a head does. `sealed` holds the hashes of
-    entries whose seals were checked before, and gets those that are right now.
+    Parameters
+    ----------
+    entries
+        The entries of the ledger.
+    key
+        Its key, or why there is none.
+    heads
+        Its heads.
+    noted
+        The hash of an entry that was noted elsewhere; it serves as a head.
+    sealed
+        The hashes of entries whose seals were checked before; those that are found right are added.
+
     """
     secret = key if isinstance(key, Key) else None
     changed = [*broken(entries), *(f"Entry {entry.number} {entry.problem}." for entry in entries if entry.problem)]
@@ -109,7 +120,7 @@ def judge(
 
 
 def _without_seal(entries: Sequence[LedgerEntry], key: Key, sealed: set[str]) -> list[str]:
-    """Entries of a whole chain whose seals are wrong; a seal that was right once stays so."""
+    """Entries of an intact chain whose seals are wrong; a seal that was right once stays right."""
     wrong = unsealed([entry for entry in entries if entry.hash not in sealed], key.seal)
     if not wrong:
         sealed |= {entry.hash for entry in entries}
@@ -117,7 +128,7 @@ def _without_seal(entries: Sequence[LedgerEntry], key: Key, sealed: set[str]) ->
 
 
 def _without_second(entries: Sequence[LedgerEntry], key: Key | None, heads: Heads) -> list[str]:
-    """What is not known where this machine has no head of the ledger at its place."""
+    """What is unknown if this machine has no head of the ledger at its place."""
     wrong = [head for head in heads.elsewhere if mismatch(entries, head, key, None)]
     if heads.elsewhere and not wrong:
         return []

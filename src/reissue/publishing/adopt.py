@@ -16,8 +16,8 @@ import polars as pl
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import format_of
+from reissue.ledger.fingerprints import written_forms
 from reissue.ledger.ledger import Ledger
-from reissue.ledger.marks import written_forms
 from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_places
 from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.schema import Schema

@@ -15,7 +15,7 @@ from reissue.attacks.findings import Findings
 from reissue.counting.hashing import RowDigest
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
-from reissue.ledger.marks import (
+from reissue.ledger.fingerprints import (
     TableFingerprints,
     fingerprint_by_csv,
     fingerprint_by_rows,

@@ -9,7 +9,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.data.identifiers import refuse_strangers
 from reissue.errors import DataError
-from reissue.ledger.marks import FORM, PERSON, TableFingerprints, fingerprint_by_rows, is_former
+from reissue.ledger.fingerprints import FORM, PERSON, TableFingerprints, fingerprint_by_rows, is_former
 from reissue.schema import Schema
 from reissue.words import plural
 

@@ -211,7 +211,7 @@ def _read(
     data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect
 ) -> tuple[Table, Ints, tuple[str, pl.DataFrame] | None]:
     """The table, with pseudonyms instead of identifiers; an order of its rows; and how identifiers were written."""
-    from reissue.ledger.marks import row_order, written_forms
+    from reissue.ledger.fingerprints import row_order, written_forms
 
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, dialect=dialect)

@@ -13,7 +13,7 @@ from reissue.utility.queries import (
     query_error,
     true_counts,
 )
-from reissue.utility.side_by_side import CrossTable, Distribution, PairedRows, cross_table, distributions, paired_rows
+from reissue.utility.tabulation import CrossTable, Distribution, PairedRows, cross_table, distributions, paired_rows
 from reissue.utility.transitions import Transition, Transitions, transitions
 
 __all__ = [

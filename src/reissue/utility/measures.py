@@ -28,7 +28,7 @@ from reissue.utility.loss import (
 )
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, Workload, query_error, resolve_workload
-from reissue.utility.side_by_side import CrossTable, Distribution, cross_table, distributions
+from reissue.utility.tabulation import CrossTable, Distribution, cross_table, distributions
 from reissue.words import plural
 
 __all__ = ["Utility", "compare", "measure"]

@@ -18,7 +18,7 @@ from reissue.methods.partition.frontier import Frontier, Layout, Ranks, TriedGro
 from reissue.methods.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["after_cuts", "both_hold", "halved", "median_cuts", "split_across", "widest"]

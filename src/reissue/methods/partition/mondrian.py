@@ -20,7 +20,7 @@ from reissue.methods.partition.regions import in_order
 from reissue.methods.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 
 __all__ = ["mondrian"]
 

@@ -38,7 +38,7 @@ from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 
 __all__ = ["pool"]
 

@@ -28,7 +28,7 @@ from reissue.errors import InputError
 from reissue.methods.registry import Job, Option
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["REGION", "find_regions", "in_order", "in_regions", "region_generator", "region_rows"]

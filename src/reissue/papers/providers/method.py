@@ -51,7 +51,7 @@ from reissue.release.release import Draft
 from reissue.requirements import Requirement
 from reissue.schema import Options
 from reissue.taxonomy.codings import Coding, Hierarchy
-from reissue.taxonomy.side_by_side import Forest
+from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import ROOT, Level, Taxonomy
 
 __all__ = ["judged", "providers"]

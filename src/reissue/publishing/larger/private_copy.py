@@ -11,7 +11,7 @@ from reissue._arrays import Ints
 from reissue.data.identifiers import identifier_kind, identifier_texts
 from reissue.engines.base import InBatches
 from reissue.errors import DataError, SchemaError
-from reissue.ledger.marks import (
+from reissue.ledger.fingerprints import (
     FORM,
     PERSON,
     TableFingerprints,

@@ -25,7 +25,7 @@ from reissue.report.charts import frontier_chart, interval_chart
 from reissue.schema import Schema
 from reissue.taxonomy.paths import groups_of
 from reissue.utility import compare, paired_rows
-from reissue.utility.side_by_side import suggested_model
+from reissue.utility.tabulation import suggested_model
 from reissue.web.work import Tell
 from reissue.web.work.wording import for_page
 

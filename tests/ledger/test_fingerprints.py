@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reissue.ledger import Ledger, marks
+from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
@@ -37,7 +37,7 @@ def _published_before(month: object, ledger: Ledger, earlier: pytest.MonkeyPatch
     from reissue.publishing import candidate
 
     def marked(book: Ledger, asked: list[object], table: object, *_: object) -> tuple[str, object]:
-        return marks.fingerprint_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
+        return fingerprints.fingerprint_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
 
     earlier.setattr(candidate, "_marked", marked)
     return publish_next(month, ledger).release.frame
