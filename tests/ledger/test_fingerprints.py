@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reissue.ledger import Ledger
+from reissue.ledger.fingerprints import fingerprint_by_csv
 from reissue.publishing.publish import publish_next
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
@@ -37,7 +38,7 @@ def _published_before(month: object, ledger: Ledger, earlier: pytest.MonkeyPatch
     from reissue.publishing import candidate
 
     def marked(book: Ledger, asked: list[object], table: object, *_: object) -> tuple[str, object]:
-        return fingerprints.fingerprint_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
+        return fingerprint_by_csv(book.key, asked, table), table  # type: ignore[arg-type]
 
     earlier.setattr(candidate, "_marked", marked)
     return publish_next(month, ledger).release.frame

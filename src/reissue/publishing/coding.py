@@ -19,7 +19,7 @@ from reissue.data.table import Table, code_column, joint_codes, people_of, with_
 from reissue.engines.base import ColumnCodes, Counted, InBatches, PersonDraw, Rewritable, RewritePlan
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError, nearest_column
-from reissue.ledger.marks import identifier_order, rows_in_order
+from reissue.ledger.fingerprints import identifier_order, rows_in_order
 from reissue.release.memory import Memory, widened
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare

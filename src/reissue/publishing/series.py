@@ -22,8 +22,8 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import FORMATS, default_output, is_table_file
 from reissue.files.staging import Staging
 from reissue.files.tables import write_private
+from reissue.ledger.fingerprints import fingerprint_by_rows, row_digest
 from reissue.ledger.key import Key
-from reissue.ledger.marks import fingerprint_by_rows, row_digest
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, SeriesFile, fingerprint, load_series, pack_memory
 from reissue.release.release import Release

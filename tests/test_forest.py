@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.data.table import Table
-from reissue.taxonomy import side_by_side
+from reissue.taxonomy import forest
 from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import Taxonomy
 from tests.effort import examples
@@ -36,13 +36,13 @@ def _cut(tree: Taxonomy, median: int, lo: int, hi: int) -> int:
 def test_answers_are_those_of_each_alone(case: Case, tight: bool, small: bool) -> None:
     trees = Table.read(case.frame, case.schema).with_boxes(tight=tight).taxonomies
     place, lo, hi = _intervals(trees)
-    kept, side_by_side._SMALL = side_by_side._SMALL, 512 if small else 0
+    kept, forest._SMALL = forest._SMALL, 512 if small else 0
     try:
         together = Forest.of(trees)
         lowest, lost = together.lowest(place, lo, hi), together.lost(place, lo, hi)
         cuts = [together.cut_near(place, median, lo, hi).tolist() for median in (lo, (lo + hi) // 2, hi)]
     finally:
-        side_by_side._SMALL = kept
+        forest._SMALL = kept
     for number, (at, low, high) in enumerate(zip(place.tolist(), lo.tolist(), hi.tolist(), strict=True)):
         one, other = lo[number : number + 1], hi[number : number + 1]
         assert lowest[number] == trees[at].lowest(one, other)[0]
