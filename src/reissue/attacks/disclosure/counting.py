@@ -5,7 +5,6 @@ O(rows) for each sensitive column and for all of them together.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -34,65 +33,50 @@ class ColumnShares:
 
     view: ValueView
     counts: Histogram
-    """How many people of each group have each label of the view."""
+    """The number of people of each group with each label of the view."""
     sizes: Ints
-    """People of each group, those whose value is missing included."""
+    """People of each group, including those whose value is missing."""
+    share: Floats
+    """Entry to its value's share of the group: the posterior of everyone in it."""
+    prior: Floats
+    """Label to its share of the whole release."""
+    limit: Floats
+    """Entry to the largest posterior that its value may have; infinite where it needs no protection."""
+    exposed: Bools
+    """Group to whether some value has a larger share than it may."""
+    homogeneous: Bools
+    """Exposed groups in which everyone has the same value."""
+    worst: int | None
+    """The entry that is furthest above its limit, or nearest to it; of several that in the largest group."""
 
-    @cached_property
-    def share(self) -> Floats:
-        """Entry to its value's share of the group: the posterior of whoever is in it."""
-        return np.asarray(self.counts.count / np.maximum(self.sizes[self.counts.group], 1))
-
-    @cached_property
-    def prior(self) -> Floats:
-        """Label to its share of the whole release."""
-        return np.bincount(self.counts.value, self.counts.count, self.counts.values) / max(int(self.sizes.sum()), 1)
-
-    @cached_property
-    def limit(self) -> Floats:
-        """Entry to the largest posterior that its value may have; infinite where it needs no protection."""
-        return self.view.limits(self.prior)[self.counts.value]
-
-    @cached_property
-    def above(self) -> Bools:
-        """Entry to whether its share is above the limit."""
-        return np.asarray(self.share > self.limit + _SLACK)
-
-    @cached_property
-    def exposed(self) -> Bools:
-        """Group to whether some value has a larger share than it may."""
-        return self._groups(self.above)
-
-    @cached_property
-    def homogeneous(self) -> Bools:
-        """Exposed groups in which everyone has the same value."""
-        return self._groups(self.above & (self.share > 1 - _SLACK))
+    @classmethod
+    def of(cls, view: ValueView, counts: Histogram, sizes: Ints) -> "ColumnShares":
+        """Compare the shares of values with their limits."""
+        share = np.asarray(counts.count / np.maximum(sizes[counts.group], 1))
+        prior = np.bincount(counts.value, counts.count, counts.values) / max(int(sizes.sum()), 1)
+        limit = view.limits(prior)[counts.value]
+        above = share > limit + _SLACK
+        worst = None
+        if np.isfinite(limit).any():
+            worst = int(np.lexsort((sizes[counts.group], np.round(share / limit, 9)))[-1])
+        exposed = np.bincount(counts.group[above], minlength=len(sizes)) > 0
+        homogeneous = np.bincount(counts.group[above & (share > 1 - _SLACK)], minlength=len(sizes)) > 0
+        return cls(view, counts, sizes, share, prior, limit, exposed, homogeneous, worst)
 
     @property
     def largest(self) -> float:
         """The largest share of a protected value."""
         return float(self.share[np.isfinite(self.limit)].max(initial=0.0))
 
-    @cached_property
-    def worst(self) -> int | None:
-        """The entry that is furthest above its limit, or nearest to it; of several that in the largest group."""
-        if not np.isfinite(self.limit).any():
-            return None
-        score = np.round(self.share / self.limit, 9)
-        return int(np.lexsort((self.sizes[self.counts.group], score))[-1])
-
     @property
     def score(self) -> float:
-        """The share of that entry over its limit: above 1 where somebody is exposed."""
+        """The share of the worst entry over its limit: above 1 where somebody is exposed."""
         return 0.0 if self.worst is None else float(self.share[self.worst] / self.limit[self.worst])
-
-    def _groups(self, entries: Bools) -> Bools:
-        return np.bincount(self.counts.group[entries], minlength=len(self.sizes)) > 0
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseDisclosure:
-    """What one release gives away by itself."""
+    """What one release discloses by itself."""
 
     number: int
     published: PublishedRelease
@@ -104,26 +88,26 @@ class ReleaseDisclosure:
     k: int | None
     """How many people a group must have; None where nothing asks for it."""
     by_people: bool
-    """Whether people were counted; else records, of which a person may have several."""
+    """Whether people were counted; otherwise records, of which a person may have several."""
 
     @property
     def population(self) -> int:
-        """The people of the release."""
+        """The number of people of the release."""
         return int(self.sizes.sum())
 
-    @cached_property
+    @property
     def linked(self) -> Bools:
-        """Group to whether a value is likelier in it than allowed."""
+        """Group to whether a value has a larger share in it than allowed."""
         return np.asarray(np.any([np.zeros(len(self.sizes), np.bool_), *(one.exposed for one in self.columns)], axis=0))
 
-    @cached_property
+    @property
     def small(self) -> Bools:
         """Group to whether it has fewer people than it must."""
         return (self.sizes > 0) & (self.sizes < (self.k or 0))
 
     @property
     def people(self) -> int:
-        """How many people are exposed, each counted once."""
+        """The number of people exposed, each counted once."""
         return self.people_in(self.linked | self.small)
 
     @property
@@ -133,7 +117,7 @@ class ReleaseDisclosure:
         return max(some, key=lambda one: round(one.score, 9), default=None)
 
     def people_in(self, groups: Bools) -> int:
-        """How many people are in these groups."""
+        """The number of people in these groups."""
         return int(self.sizes[groups].sum())
 
 
@@ -148,7 +132,7 @@ def disclosed(release: PublishedRelease, series: Series, knowledge: Knowledge) -
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
     people = None if kept is not None else _people(release)
     if kept is not None:
-        sizes, values = kept.histogram.sizes, _Values.of_roster(kept.histogram)
+        sizes, values = kept.histogram.sizes, _Values.of_presences(kept.histogram)
     elif people is not None:
         sizes, values = _distinct(release.group, people, release.groups), _Values.of_rows(release, shown)
     else:
@@ -191,7 +175,7 @@ class _Values:
         return cls(names.to_list(), value, release.value_group, release.weights)
 
     @classmethod
-    def of_roster(cls, counts: TextCounts) -> "_Values":
+    def of_presences(cls, counts: TextCounts) -> "_Values":
         return cls(counts.names, counts.value, counts.group, np.asarray(counts.count, np.int64))
 
 
@@ -208,7 +192,7 @@ def _columns(
             weights = rows.to_struct().is_first_distinct().to_numpy().astype(np.int64)
         some = weights > 0
         counts = counted(values.group[some], label[some], len(sizes), len(view.names), weights[some])
-        made.append(ColumnShares(view, counts, sizes))
+        made.append(ColumnShares.of(view, counts, sizes))
     return tuple(made)
 
 
