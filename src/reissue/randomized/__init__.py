@@ -7,6 +7,8 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
 - `Adversary`, `ProtectedEvents`: from whom, and what. `mechanism` builds the first matrices and what is foreseen.
 - `publish` draws one release. It takes the rows of a release (pseudonym, true value, class) and what the release before
   left, and returns the published values, the next `Remembered`, and for each adversary a `Judgement`.
+- `grow_classes`, `noisy_counts` and `shares_of` make classes and priors that give nobody away.
+- `side_table` summarizes a release for analysts; `counts`, `mean` and `regression` estimate from it.
 - `exact_posteriors` computes all posteriors of a series again from the public record, by other code.
 
 **What a method, a gate and a ledger hand over and keep.**
@@ -27,20 +29,32 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
 
 from reissue.randomized.adversaries import Adversary, ProtectedEvents
 from reissue.randomized.audit import PublicRecord, exact_posteriors, log_odds, public_record
+from reissue.randomized.classes import ValueClasses, grow_classes, noisy_counts, shares_of
+from reissue.randomized.estimate import Inference, SideTable, counts, mean, regression, side_table
 from reissue.randomized.series import Judgement, Mechanism, Randomized, Remembered, TrueValues, mechanism, publish
 
 __all__ = [
     "Adversary",
+    "Inference",
     "Judgement",
     "Mechanism",
     "ProtectedEvents",
     "PublicRecord",
     "Randomized",
     "Remembered",
+    "SideTable",
     "TrueValues",
+    "ValueClasses",
+    "counts",
     "exact_posteriors",
+    "grow_classes",
     "log_odds",
+    "mean",
     "mechanism",
+    "noisy_counts",
     "public_record",
     "publish",
+    "regression",
+    "shares_of",
+    "side_table",
 ]

@@ -174,6 +174,10 @@ class Randomized:
         """Rows x values: the posterior of each row's true value."""
         return np.asarray(self.remembered.states.belief[self.state, adversary], np.float64)
 
+    def prior(self, adversary: int = 0) -> Floats:
+        """Rows x values: the same for someone who knows presence alone."""
+        return np.asarray(self.remembered.states.prior[self.state, adversary], np.float64)
+
 
 def publish(
     made: Mechanism,

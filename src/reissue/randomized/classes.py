@@ -1,0 +1,123 @@
+"""Classes of people, and what is known of each: grown from quasi-identifiers; shares of values from noisy counts.
+
+Matrices and priors belong to a class. They are public, so neither may give anybody away: classes are grown from
+quasi-identifiers alone, and the counts behind a prior carry noise, or come from elsewhere. A prior from exact counts of
+the very values that are protected does give away: someone who knows the values of everybody else solves the published
+matrix for the last one (decision 0260).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Floats, Ints
+from reissue.counting.hashing import siphash_words
+from reissue.errors import InputError
+
+__all__ = ["ValueClasses", "grow_classes", "noisy_counts", "shares_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueClasses:
+    """A tree of splits of quasi-identifier codes: node to attribute, last code on the left, and children."""
+
+    attribute: Ints
+    """-1 at a leaf."""
+    last: Ints
+    left: Ints
+    right: Ints
+    number: Ints
+    """The class of each leaf."""
+
+    def __len__(self) -> int:
+        return int((self.attribute < 0).sum())
+
+    def of(self, codes: Ints) -> Ints:
+        """The class of each person, by codes of quasi-identifiers (attributes x people)."""
+        node = np.zeros(codes.shape[1], np.int64)
+        everyone = np.arange(codes.shape[1])
+        while (inner := self.attribute[node] >= 0).any():
+            below = codes[self.attribute[node], everyone] <= self.last[node]
+            node = np.where(inner, np.where(below, self.left[node], self.right[node]), node)
+        return np.asarray(self.number[node], np.int64)
+
+
+def grow_classes(codes: Ints, least: int) -> ValueClasses:
+    """Grow as many classes as possible of at least `least` people each.
+
+    A class is split at the median of the attribute of which its people span the largest part of all codes, as long as
+    both halves are large enough: O(people x attributes x depth). Codes follow the leaves of a hierarchy, so a split
+    separates neighbouring branches. Whoever comes later falls into one of the classes.
+
+    Parameters
+    ----------
+    codes
+        Attributes x people: quasi-identifiers only.
+    least
+        The smallest class, above 0.
+
+    Raises
+    ------
+    InputError
+        If there are fewer people than that.
+    """
+    if least < 1 or codes.shape[1] < least:
+        raise InputError(f"A class of {least} people needs at least as many people, and one at least.")
+    span = np.maximum(codes.max(1) - codes.min(1), 1)
+    nodes: list[list[int]] = [[-1, 0, 0, 0, 0]]
+    waiting, classes = [(0, np.arange(codes.shape[1]))], 0
+    while waiting:
+        node, people = waiting.pop()
+        found = _split(codes[:, people], span, least)
+        if found is None:
+            nodes[node][4] = classes
+            classes += 1
+            continue
+        attribute, last = found
+        below = codes[attribute, people] <= last
+        nodes[node] = [attribute, last, len(nodes), len(nodes) + 1, 0]
+        waiting += [(len(nodes), people[below]), (len(nodes) + 1, people[~below])]
+        nodes += [[-1, 0, 0, 0, 0], [-1, 0, 0, 0, 0]]
+    return ValueClasses(*np.array(nodes, np.int64).T)
+
+
+def _split(codes: Ints, span: Ints, least: int) -> tuple[int, int] | None:
+    """The attribute and code to split at; None if no split leaves two classes."""
+    for attribute in np.argsort(-(codes.max(1) - codes.min(1)) / span, kind="stable").tolist():
+        column = np.sort(codes[attribute])
+        middle = int(column[(len(column) - 1) // 2])
+        for last in (middle, middle - 1):
+            below = int(np.searchsorted(column, last, "right"))
+            if least <= below <= len(column) - least:
+                return attribute, last
+    return None
+
+
+def noisy_counts(
+    values: Ints, classes: Ints, shape: tuple[int, int], *, epsilon: float, key: bytes, release: int
+) -> Floats:
+    """Counts by class and value with two-sided geometric noise: epsilon-differentially private for a person's value.
+
+    Count each person once in a series, at the first publication: then epsilon holds for the series. Noise is a function
+    of key and release.
+    """
+    if not epsilon > 0:
+        raise InputError("`epsilon` must be above 0.")
+    counts = np.bincount(classes * shape[1] + values, minlength=shape[0] * shape[1]).reshape(shape)
+    seed = siphash_words(np.arange(4), [release], key).view(np.uint64)
+    rng = np.random.default_rng(seed.tolist())
+    stop = 1 - np.exp(-epsilon / 2)  # one person's other value moves two counts by one
+    return np.asarray(counts + rng.geometric(stop, shape) - rng.geometric(stop, shape), np.float64)
+
+
+def shares_of(counts: Floats, base: Floats | None = None) -> Floats:
+    """Classes x values: shares by class, drawn towards those of all classes as if one person of each value were added.
+
+    All classes are drawn in the same way towards `base`, if shares from elsewhere are given.
+    """
+    counts = np.maximum(counts, 0)
+    size = counts.shape[1]
+    base = np.full(size, 1 / size) if base is None else base
+    every = counts.sum(0) + size * base
+    found = counts + size * every / every.sum()
+    return np.asarray(found / found.sum(1, keepdims=True), np.float64)
