@@ -132,6 +132,15 @@ def test_decisions_are_listed_short_and_cited_by_numbers_that_exist() -> None:
         assert set(re.findall(r"\d{4}", " ".join(cited))) <= set(pages), path
 
 
+def test_the_paths_that_contributing_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = re.findall(r"`((?:src|docs|tests|examples)/[\w./-]+)`", text)
+    assert len(paths) > 8
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    for target in re.findall(r"^make (\S+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
 def test_every_promise_names_a_test_that_exists() -> None:
     text = (ROOT / "docs" / "concepts" / "promise.md").read_text()
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -149,10 +148,3 @@ def test_a_built_in_one_does_not_load_plug_ins(site: Path) -> None:
         "print([name for name in sys.modules if name.startswith('reissue_example')])"
     )
     assert run(site, "-c", code).stdout.strip() == "[]"
-
-
-def test_the_how_to_runs(tmp_path: Path) -> None:
-    page = (EXAMPLE.parents[1] / "docs" / "how-to" / "write-a-plug-in.md").read_text()
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
-    done = run(tmp_path, "-c", code)
-    assert done.returncode == 0, done.stderr
