@@ -18,20 +18,20 @@ __all__ = ["ColumnChoice", "ColumnPicture", "picture_of", "schema_of"]
 
 _BARS = 10
 _LISTED = 80
-"""A column of more different values is not listed."""
+"""Maximum number of different values that are listed."""
 
 
 @dataclass(frozen=True)
 class ColumnPicture:
-    """What a holder sees of a column."""
+    """A summary of a column for its holder."""
 
     name: str
     missing: int
     distinct: int
     bars: tuple[tuple[str, int], ...]
-    """Values or ranges, and how many records have them; none where every record has its own."""
+    """Values or ranges with their numbers of records; empty if every record has its own."""
     values: tuple[str, ...] = ()
-    """All different ones, if there are not too many."""
+    """All different values, if there are not too many."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain texts and numbers."""
@@ -39,7 +39,7 @@ class ColumnPicture:
 
 
 def picture_of(column: pl.Series) -> ColumnPicture:
-    """Numbers in ranges of equal width, everything else by the most frequent values."""
+    """Summarize numbers in ranges of equal width, everything else by the most frequent values."""
     if nested(column.dtype):
         return ColumnPicture(column.name, column.null_count(), 0, ())
     known = column.drop_nulls()
@@ -61,7 +61,7 @@ def _most(texts: pl.Series) -> tuple[tuple[str, int], ...]:
 
 
 def _years(dates: pl.Series) -> tuple[tuple[str, int], ...]:
-    """Dates by year, by ten years or by a hundred: as fine as a few bars allow."""
+    """Dates by year, decade or century: as fine as a few bars allow."""
     years = dates.dt.year().cast(pl.Int64)
     step = next((step for step in (1, 10) if (years // step).n_unique() <= _BARS + 2), 100)
     counts = (years // step * step).alias("year").value_counts().sort("year")
@@ -83,18 +83,18 @@ def _spread(numbers: pl.Series) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """One column: its role, and how it is generalized, in the words of a form."""
+    """A column's role and how it is generalized, as entered in a form."""
 
     name: str
     role: Role
     kind: str = "auto"
     ranges: str = ""
-    """Widths between commas."""
+    """Widths, separated by commas."""
     prefix: str = ""
-    """Numbers of characters between commas."""
+    """Numbers of characters, separated by commas."""
     dates: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
-    """Value to its group; `Europe / South` is a group in a group, nothing is none."""
+    """The group of each value; `Europe / South` is a group within a group, an empty text is none."""
     file: Path | None = None
 
     @property
@@ -103,14 +103,14 @@ class ColumnChoice:
         return tree_of({value: _path(text) for value, text in self.groups.items()})
 
     def with_file(self, file: Path) -> "ColumnChoice":
-        """With the groups of an ARX hierarchy, to be changed like any others."""
+        """With the groups of an ARX hierarchy, to be edited like any others."""
         return replace(
             self, kind="tree", groups={value: " / ".join(path) for value, path in groups_in_file(file).items()}
         )
 
 
 def schema_of(choices: Sequence[ColumnChoice], *, folder: Path = Path(), several_rows: bool = False) -> Schema:
-    """The schema; what is left out is not named in it."""
+    """The schema that the form describes; dropped columns are not named in it."""
     roles = {one.name: one.role for one in choices if one.role != Role.DROP}
     if Role.QUASI not in roles.values():
         raise SchemaError("No column is one that others may know: choose at least one.")

@@ -15,32 +15,32 @@ DIRECT = _words(
     "sozialversicherungsnummer ausweisnummer steuernummer krankenversichertennummer nom prenom telephone courriel nir "
     "apellido apellidos nombre telefono correo dni cognome cellulare achternaam voornaam bsn"
 )
-"""These point to a person, whatever else the name says."""
+"""Words that point to a person, whatever else the name says."""
 PERSON = _words(
     "id identifier patient person name customer client user username member record pid uid no nr number pseudonym "
     "participant respondent subject nummer lfd lfdnr laufnummer patienten patientennummer patientenid patientnr "
     "patientin kunde kundennummer personalnummer fallnummer mitarbeiter mitglied mitgliedsnummer versicherte "
     "versicherter aktenzeichen pseudonyme numero paciente cliente"
 )
-"""These do if the name says nothing else."""
+"""Words that point to a person if the name says nothing else."""
 WHOSE = _words(
     "patient person customer client user username member pid mrn nhs ssn patientennummer patientenid patientnr "
     "kundennummer personalnummer mitgliedsnummer versichertennummer"
 )
-"""Of those, these name a person even where rows share them: visits, claims, tests."""
+"""Of those, words that identify a person even if rows share values: visits, claims, tests."""
 CALLED = _words(
     "name surname forename lastname firstname nachname vorname familienname rufname nom prenom apellido apellidos "
     "nombre cognome achternaam voornaam email mail phone telephone mobile telefon handy mobil fax url record no nr "
     "number nummer lfd lfdnr laufnummer"
 )
-"""Of those, these do not say who is the same where rows share them: people share names, and rows have numbers."""
+"""Of those, words that do not identify a person if rows share values: people share names, and rows have numbers."""
 NOTES = _words(
     "remark remarks note notes comment comments commentary memo text freetext narrative description details "
     "observation observations message story letter anamnesis history impression bemerkung bemerkungen notiz notizen "
     "kommentar anmerkung anmerkungen beschreibung freitext anamnese verlauf befundtext hinweis remarque remarques "
     "commentaire nota notas observaciones opmerking"
 )
-"""Texts that somebody wrote as they liked, if the column holds texts."""
+"""Words for free text, if the column holds text."""
 QUASI: Mapping[str, frozenset[str]] = {
     "is usually known to others": _words(
         "age alter birth born dob birthday birthdate yob sex gender geschlecht race ethnicity ethnic marital married "
@@ -56,7 +56,7 @@ QUASI: Mapping[str, frozenset[str]] = {
     ),
 }
 CODES = _words("zip zipcode postcode postal plz postleitzahl")
-"""What stands first in them says most."""
+"""Words for codes whose first characters say most."""
 SENSITIVE = _words(
     "disease diagnosis diagnoses diag icd condition illness disorder symptom treatment therapy drug medication hiv "
     "salary income wage earnings wealth debt credit religion political party orientation crime offense conviction "

@@ -32,22 +32,22 @@ _WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema
 
 @dataclass(frozen=True)
 class GuessedSchema:
-    """A schema that nobody wrote, and what was taken for granted."""
+    """A schema that was guessed, and the assumptions behind it."""
 
     schema: Schema
     assumed: tuple[str, ...] = ()
-    """In whole sentences."""
+    """The assumptions, in whole sentences."""
     tables: tuple[Tables, ...] = field(default=(), compare=False, repr=False)
-    """What was read on the way, so that it need not be read again; none of our own releases."""
+    """The tables that were read on the way, so that they need not be read again; empty for our own releases."""
 
     def as_toml(self) -> str:
-        """The schema with what was assumed as comments."""
+        """The schema as TOML, with the assumptions as comments."""
         return "".join(f"# {visible(sentence)}\n" for sentence in self.assumed) + f"\n{self.schema.dumps()}"
 
 
 @dataclass(frozen=True)
 class ColumnHints:
-    """What the user says about columns; everything else is guessed."""
+    """What the user says about columns; the rest is guessed."""
 
     sensitive: str | None = None
     quasi: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class ColumnHints:
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Column to role."""
+        """The role of each column."""
         named = [*dict.fromkeys(self.quasi), *filter(None, (self.sensitive, self.identifier, self.provider))]
         if len(set(named)) < len(named):
             raise InputError("A column can have one role only: --quasi, --sensitive, --identifier or --providers.")
@@ -65,7 +65,7 @@ class ColumnHints:
 
 
 def given_or_guessed(path: Path | None, hints: ColumnHints, releases: Sequence[Any], **more: Any) -> GuessedSchema:
-    """The schema of a file, or the one that the releases show; `more` is for `guess`."""
+    """Read the schema from a file, or guess it from the releases with the arguments `more`."""
     if path is None:
         return guess(releases, hints, **more)
     if hints.roles:
@@ -81,10 +81,10 @@ def guess(
     population: Any = None,
     dialect: Dialect = FOUND,
 ) -> GuessedSchema:
-    """The schema of published tables: paths, dataframes or releases. Our own releases know theirs.
+    """Guess the schema of published tables: paths, dataframes or releases. Our own releases have one.
 
-    `members` are tables of the people in each release, which tell the identifier where published tables lack it. A
-    column of names can only be compared with them, or with a table of the whole `population`, if it has their values.
+    `members` are tables of the people in each release, which show the identifier if published tables lack it. A column
+    of names can only be compared with them, or with a table of the whole `population`, if it has their values.
     """
     if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
         raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
@@ -126,7 +126,7 @@ _LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others k
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """One release as published, and what it is called."""
+    """A release as published, with its name."""
 
     name: str
     tables: Tables
@@ -142,7 +142,7 @@ class _Tables:
 
     @cached_property
     def columns(self) -> dict[str, pl.Series]:
-        """All columns but the numbers and sizes of groups, as text; without lists and the like."""
+        """All columns as text, except group numbers, group sizes, and columns of lists and the like."""
         found = self.tables.public
         return {name: series.cast(pl.String) for name, series in found.items() if not nested(series.dtype)}
 
@@ -153,7 +153,7 @@ def _filled(frame: pl.DataFrame, name: str) -> None:
 
 
 def _columns(tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> list[PublishedColumn]:
-    """The columns that any table has; those that are named must be among them."""
+    """The columns that any table has; named ones must be among them."""
     found = [table.columns for table in tables]
     every = dict.fromkeys(name for columns in found for name in columns)
     for name in given_roles:
@@ -169,7 +169,7 @@ def _columns(tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> list
 
 
 def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> str | None:
-    """The column of the tables of people that names them, and that published tables lack."""
+    """The identifier: a column of the tables of people that published tables lack."""
     published = {name for table in tables for name in table.tables.main.columns}
     common = [name for name in (people[0].columns if people else {}) if all(name in one.columns for one in people)]
     named = [name for name, role in given_roles.items() if role == Role.IDENTIFIER]
@@ -184,7 +184,7 @@ def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], given_role
 
 
 def _differences(tables: Sequence[_Tables]) -> list[str]:
-    """What the files do not share, and how they are compared then."""
+    """The columns that not all files have, and how the files are compared then."""
     every = dict.fromkeys(name for table in tables for name in table.columns)
     lacking = {table.name: [name for name in every if name not in table.columns] for table in tables}
     said = [f"{name} lacks {', '.join(map(repr, columns))}" for name, columns in lacking.items() if columns]
@@ -207,11 +207,11 @@ class _Choice:
     column: PublishedColumn
     role: Role
     why: str = ""
-    """A phrase; none if the user said so."""
+    """A phrase; empty if the user said so."""
 
 
 def _choose(columns: Sequence[PublishedColumn], given_roles: Mapping[str, Role]) -> list[_Choice]:
-    """A role for each column: what is given, then what names and values say."""
+    """A role for each column: as given, else by name and values."""
     taken = set(given_roles.values())
     made: dict[str, _Choice] = {}
     for column in columns:
@@ -228,7 +228,7 @@ def _choose(columns: Sequence[PublishedColumn], given_roles: Mapping[str, Role])
 
 
 def _set_aside(column: PublishedColumn, taken: set[Role]) -> _Choice | None:
-    """What can be neither sensitive nor a quasi-identifier."""
+    """Columns that can be neither sensitive nor quasi-identifiers."""
     if not column.texts:
         return _Choice(column, Role.DROP, "it is empty")
     if not column.name:
@@ -252,7 +252,7 @@ def _not_about_people(column: PublishedColumn, taken: set[Role]) -> _Choice | No
 
 
 def _sensitive(columns: Sequence[PublishedColumn]) -> list[_Choice]:
-    """The table of sensitive values; else the last one by its name; else the last one that was left as it is."""
+    """The table of sensitive values; else the last column with such a name; else the last column left as it was."""
     apart = [column for column in columns if column.apart]
     if apart:
         return [_Choice(column, Role.SENSITIVE, "it was published apart from the others") for column in apart]
@@ -280,7 +280,7 @@ def _quasi(column: PublishedColumn, *, given_roles: bool) -> _Choice:
 
 
 def _comparable(choices: Sequence[_Choice], people: Sequence[_Tables]) -> list[_Choice]:
-    """Without quasi-identifiers that show names which nobody in the tables of people has: whom they mean is unknown."""
+    """The quasi-identifiers without those whose names nobody in the tables of people has."""
     found = [table.columns for table in people]
 
     def strange(column: PublishedColumn) -> bool:
@@ -308,7 +308,7 @@ _ORDER = "The releases are taken to be published in the order given."
 
 
 def _sentences(choices: Sequence[_Choice]) -> list[str]:
-    """What was taken for granted."""
+    """The assumptions in sentences."""
     quasi = [choice.column for choice in choices if choice.role == Role.QUASI]
     sentences = [f"Others are taken to know {_list(quasi)} of a person (quasi-identifiers)."]
     for role, sentence in _TAKEN.items():
@@ -329,7 +329,7 @@ def _list(columns: Sequence[PublishedColumn]) -> str:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """One release as it was read."""
+    """A release as it was read."""
 
     name: str
     rows: int
@@ -338,15 +338,15 @@ class FileSummary:
 
 @dataclass(frozen=True)
 class Overview:
-    """What there is, what it was taken for, and what nobody could guess."""
+    """The files, the guessed roles, and what could not be guessed."""
 
     files: tuple[FileSummary, ...]
     columns: Mapping[str, Role]
-    """All columns of all files, each with its role; `drop` for those that nothing is made of."""
+    """All columns of all files with their roles; `drop` for unused ones."""
     assumed: tuple[str, ...] = ()
-    """In whole sentences."""
+    """The assumptions, in whole sentences."""
     problem: str = ""
-    """Why the roles could not be guessed, if they could not."""
+    """Why the roles could not be guessed, if so."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain texts and numbers."""

@@ -31,17 +31,17 @@ QUESTIONS: Mapping[str, str] = {
     "providers": "Do several parties contribute records, who could look for each other's?",
     "known": "Do recipients know how you anonymize?",
 }
-"""Short name to question; yes or no."""
+"""Yes-no questions by short name."""
 ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
-"""The answers of somebody who does not know: people come and go, and their values change."""
+"""The answers to assume: people come and go, and their values change."""
 _UNFOLLOWED = (
     "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
 )
 _LIMIT = "limit = 0.75    # the highest probability of a value, all releases solved for everyone at once"
 _SKEWED = 0.3
-"""Where a value has more than this share, no share of it near that can be asked for in every group."""
+"""A share of a value above which no similar share can be required in every group."""
 _FEW = 3
-"""With fewer values than this, methods that keep several values in every group have nothing to work with."""
+"""Minimum number of values for methods that keep several values in every group."""
 _HARMLESS = (
     "# Most people have the value named under harmless_values: whoever guesses it is right, so it is not protected.",
     "# All other values are. Change this if being linked to that value harms somebody.",
@@ -50,24 +50,24 @@ _COMPARED = "with all earlier ones. A release that was not compared is refused."
 _VALUELESS = "no column is sensitive: there is nothing to link people to, so these may be unable to run"
 _TWO_VALUES, _HALF = "l=2", "simple-l=2"
 _RARE = 0.4
-"""Values that fewer people than this have can be kept below one half in every group."""
+"""Values with a share below this can be kept below one half in every group."""
 _COUNTERFEITS = "counterfeits = {share}    # maximum share of counterfeit records: this method needs many"
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A method, and the policy with which its series may begin."""
+    """A method, and a policy to begin a series with."""
 
     method: str
     suggestion: Suggestion
     added: tuple[str, ...] = ()
-    """Attacks beside the method's own, for what was answered."""
+    """Attacks beside the method's own, because of the answers."""
     unfollowed: bool = False
-    """Whether no column says who is who, so that nobody can be followed from release to release."""
+    """Whether no column identifies people, so that nobody can be followed from release to release."""
     harmless: Mapping[str, str] = field(default_factory=dict)
-    """Sensitive column to the value that most people have."""
+    """The most frequent value of each sensitive column."""
     valueless: bool = False
-    """Whether no column is sensitive, so that there is nothing to link people to."""
+    """Whether no column is sensitive, so that there is nothing to infer."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Proposal:
         return self.suggestion.attacks + self.added
 
     def as_toml(self, answers: Mapping[str, bool], assumed: Collection[str] = ()) -> str:
-        """The `[policy]` section, with the answers and reasons as comments; those of `assumed` nobody gave."""
+        """The `[policy]` section, with answers and reasons as comments; those in `assumed` were not given."""
         own = self.suggestion
         limits = ", ".join(f"{name} = {limit}" for name, limit in own.limits.items())
         said = [
@@ -117,7 +117,7 @@ class Proposal:
         return f"{names[0]} compares it" if len(names) == 1 else f"{' and '.join(names)} compare it"
 
     def _expected(self) -> list[str]:
-        """A warning where the method does not mind all of the attacks."""
+        """A warning if the method ignores some of the attacks."""
         unminded = self.suggestion.unminded + self.added
         if not unminded:
             return []
@@ -126,7 +126,7 @@ class Proposal:
 
 
 def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
-    """The `[policy]` section for a proposed schema and the answers that were given; empty where no policy would do."""
+    """The `[policy]` section for a proposed schema and given answers; empty if no policy would do."""
     roles = {guess.role for guess in guesses if not guess.confirm}
     if Role.QUASI not in roles or any(guess.several for guess in guesses):
         return ""
@@ -152,17 +152,16 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
 
 
 def harmless_values(guesses: Sequence[Guess]) -> dict[str, str]:
-    """Sensitive column to the value that most people have, which is proposed as one that needs no protection."""
+    """The most frequent value of each sensitive column, which is proposed as one that needs no protection."""
     secret = (guess for guess in guesses if guess.role == Role.SENSITIVE and not guess.confirm)
     return {guess.column: guess.harmless for guess in secret if guess.harmless is not None}
 
 
 def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(Role)) -> Proposal:
-    """The method that suits best among those that columns of these roles are enough for.
+    """Propose the most suitable method among those for which columns of these roles suffice.
 
-    What it ignores is left to an attack that must be withstood. Whatever the answers are, one of the attacks compares
-    releases. Methods for one release alone (`mask`) are not proposed for a series; `providers` is, with an attack that
-    then refuses what leaks.
+    What it ignores is left to an attack that must be withstood; one of the attacks always compares releases. Methods
+    for a single release (`mask`) are not proposed for a series; `providers` is, with an attack that refuses leaks.
     """
     suggested = {
         name: its.suggestion
@@ -176,7 +175,7 @@ def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(
 
 
 def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> bool:
-    """Whether there is somebody to be followed and something to be protected, where the method asks for it."""
+    """Whether there are people to follow and values to protect, if the method needs them."""
     follows = method.stateful or any(attacks.Accepts.ROSTERS in attacks.find(name).accepts for name in its.attacks)
     followed = Role.IDENTIFIER in roles or not follows
     protected = Role.SENSITIVE in roles or not any(part.sensitive for part in parse(its.require).parts())
@@ -184,7 +183,7 @@ def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> boo
 
 
 def read_answers(texts: list[str]) -> dict[str, bool]:
-    """`removed=yes` and the like."""
+    """Read answers such as `removed=yes`."""
     answers = {}
     for text in texts:
         name, _, answer = text.partition("=")

@@ -36,35 +36,35 @@ from reissue.words import words_of
 __all__ = ["Guess", "as_toml", "describe", "propose", "read_proposed"]
 
 _MANY = 20
-"""Fewer rows than this say nothing about how unique a column is."""
+"""Minimum number of rows that show how unique a column is."""
 _CLOCK = r"^(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?$"
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What one column seems to be, and why."""
+    """The guessed role of a column, and the reason."""
 
     column: str
     role: Role
     why: str
     hierarchy: Hierarchy | None = None
     confirm: bool = False
-    """Whether the line is only written as a comment, for the holder to confirm."""
+    """Whether the line is written as a comment, for the holder to confirm."""
     several: bool = False
-    """Of an identifier: whether rows share it, so that people have several rows."""
+    """Of an identifier: whether rows share it, so that people have repeated records."""
     harmless: str | None = None
-    """Of a sensitive column: the value that most people have, proposed as one that needs no protection."""
+    """Of a sensitive column: the most frequent value, proposed as one that needs no protection."""
     largest: float = 0.0
     """Of a sensitive column: the share of its most frequent value."""
     protected: float = 0.0
-    """The same of the values that are protected."""
+    """The same among protected values."""
     values: int = 0
-    """How many different values it has."""
+    """The number of different values."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Facts:
-    """What there is to know about a column before guessing."""
+    """What is known about a column before guessing."""
 
     column: pl.Series
 
@@ -113,14 +113,14 @@ class _Facts:
 
     @cached_property
     def prose(self) -> bool:
-        """Long texts, many or most of them different; what is often written again does not make it a category."""
+        """Long text, mostly distinct; repeated text does not make it a category."""
         if not self.text or self.distinct <= min(_MANY, len(self.values) / 2):
             return False
         return _mean(self.texts.str.len_chars()) > 30
 
     @cached_property
     def phrases(self) -> bool:
-        """Many different texts of several words, or with marks between sentences and parts of them."""
+        """Mostly distinct text of several words, or with punctuation."""
         if not self.text or self.distinct <= _MANY:
             return False
         return (
@@ -138,14 +138,14 @@ class _Facts:
 
     @cached_property
     def clock(self) -> bool:
-        """Times of day, as in 08:30; the hour stands first."""
+        """Times of day, such as 08:30; the hour comes first."""
         if self.column.dtype == pl.Time:
             return True
         return self.column.dtype == pl.String and bool(len(self.values)) and self.values.str.contains(_CLOCK).all()
 
     @cached_property
     def code(self) -> bool:
-        """Short texts of letters and digits that begin alike: what stands first says most."""
+        """Short codes of letters and digits with common beginnings: the first characters say most."""
         if self.words & CODES:
             return self.text or self.whole
         like = self.text and self.values.str.contains(r"^[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]{2,9}$").all()
@@ -161,14 +161,14 @@ def _dated(values: pl.Series) -> bool:
 
 
 def read_proposed(data: Any, *, dialect: Dialect = FOUND) -> pl.DataFrame:
-    """A table that is to be guessed about; whole numbers that are codes by their name are texts."""
+    """Read a table for guessing; whole numbers that are codes by their name become text."""
     frame, _ = to_polars(data, dialect=dialect)
     codes = [name for name, dtype in frame.schema.items() if dtype.is_integer() and words_of(name) & CODES]
     return frame.with_columns(pl.col(name).cast(pl.String) for name in codes)
 
 
 def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
-    """A guess for each column, in the order of the table."""
+    """Return a guess for each column, in the order of the table."""
     if not frame.height:
         raise DataError("The table has no rows: there is nothing to guess from.")
     guesses: list[Guess] = []
@@ -181,7 +181,7 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
 
 
 def _one_secret(guesses: Sequence[Guess]) -> list[Guess]:
-    """The first that is plausible is taken as sensitive; further ones are for the holder to confirm."""
+    """The first plausible column as the sensitive one; the others are to be confirmed."""
     plausible = [guess.column for guess in guesses if guess.role == Role.SENSITIVE]
     return [
         replace(guess, confirm=True)
@@ -194,7 +194,7 @@ def _one_secret(guesses: Sequence[Guess]) -> list[Guess]:
 
 
 def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
-    """At most one: what says whose a row is before what numbers rows, else the first that every row has its own of."""
+    """At most one identifier: what names the person before what numbers rows, else the first unique column."""
     found = [guess for guess in guesses if guess.role == Role.IDENTIFIER]
     whose = [guess for guess in found if words_of(guess.column) & WHOSE]
     shared = bool(whose) and all(guess.several for guess in whose)
@@ -237,21 +237,21 @@ def _by_name(facts: _Facts) -> Guess | None:
 
 
 def _known(facts: _Facts, why: str) -> Guess:
-    """A quasi-identifier by its name; but an address of one's own is a name."""
+    """A quasi-identifier by its name; but an address that only one person has is a name."""
     if facts.nearly_unique and facts.text and not facts.date and not facts.clock and not facts.code:
         return Guess(facts.name, Role.DROP, f"{why}, and nearly every row has its own value")
     return _quasi(facts, why)
 
 
 def _secret(facts: _Facts) -> Guess:
-    """Sensitive by its name; where nearly every row has its own text, it may be anything."""
+    """Sensitive by its name; if nearly every row has its own text, it may be anything."""
     if facts.text and (facts.prose or facts.nearly_unique):
         return Guess(facts.name, Role.DROP, "nearly every row has its own text, which may say anything about a person")
     return Guess(facts.name, Role.SENSITIVE, "plausible by its name")
 
 
 def _person(facts: _Facts, why: str) -> Guess:
-    """The identifier tells rows apart, or says which ones are one person's; a name that rows share is dropped."""
+    """The identifier, unique or shared by a person's rows; a name that rows share is dropped."""
     if facts.distinct == len(facts.column):
         return Guess(facts.name, Role.IDENTIFIER, f"{why}, and every row has its own")
     if not facts.words & CALLED and not facts.nearly_unique and len(facts.values) == len(facts.column) >= _MANY:
@@ -295,7 +295,7 @@ def _hierarchy(facts: _Facts) -> Hierarchy:
 
 
 def _hours(facts: _Facts) -> Hierarchy:
-    """The minute, if seconds are told, then the hour, as far as it is written with two digits, and its first digit."""
+    """Prefixes of a time: the minute, if there are seconds, then the hour and its first digit."""
     texts = facts.texts
     if not texts.str.contains(r"^\d\d:").all():
         return Hierarchy("prefix", prefix=(2,))
@@ -316,7 +316,7 @@ def _prefix(facts: _Facts) -> Hierarchy:
 
 
 def describe(hierarchy: Hierarchy | None) -> str:
-    """How a column would be generalized, in a few words."""
+    """Describe in a few words how a column would be generalized."""
     if hierarchy is None:
         return ""
     if hierarchy.kind == "ranges":
@@ -335,7 +335,7 @@ _HINTS = {
 
 
 def as_toml(guesses: Sequence[Guess], title: str) -> str:
-    """A commented schema file; `Schema.loads` reads it as it is."""
+    """Write a commented schema file, which `Schema.loads` reads."""
     lines = [
         f"# {_quoted(title)[1:-1]}",
         "# Every line is a guess: read it, correct it. The roles are identifier (never published), provider (never",
@@ -357,7 +357,7 @@ def as_toml(guesses: Sequence[Guess], title: str) -> str:
 
 
 def _column_lines(guesses: Sequence[Guess]) -> list[str]:
-    """One aligned line a column. What is to be confirmed is a comment."""
+    """One aligned line per column; what is to be confirmed is a comment."""
     starts, ends = [], []
     for guess in guesses:
         if guess.confirm:
@@ -376,7 +376,7 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string: one of JSON, but for one control character."""
+    """A TOML string: like JSON, except for one control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

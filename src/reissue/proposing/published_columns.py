@@ -14,7 +14,7 @@ from reissue.words import words_of
 __all__ = ["PublishedColumn"]
 
 _MANY = 20
-"""Fewer rows than this say nothing about how unique a column is; this many values are few."""
+"""Minimum number of rows that show how unique a column is; also the maximum number of values that are few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,9 @@ class PublishedColumn:
     name: str
     parts: tuple[pl.Series, ...]
     numbered: bool = False
-    """Whether groups are numbered: then values may be published as they are."""
+    """Whether groups are numbered, so that values may be published unchanged."""
     apart: bool = False
-    """Whether it stands in a table of sensitive values."""
+    """Whether it belongs to a table of sensitive values."""
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -35,23 +35,23 @@ class PublishedColumn:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The different texts, without missing ones."""
+        """The distinct texts, without missing ones."""
         return [text.strip() for text in pl.concat(list(self.parts)).drop_nulls().unique().sort().to_list()]
 
     @cached_property
     def spans(self) -> list[Span | None]:
-        """Its texts as ranges, where they are."""
+        """Its texts as ranges, where possible."""
         return [span_of(text, dates=self.dated) for text in self.texts]
 
     @cached_property
     def dated(self) -> bool:
-        """Days, months, quarters and years; years alone are numbers."""
+        """Whether they are days, months, quarters and years; years alone are numbers."""
         spans = [span_of(text, dates=True) for text in self.texts if not _is_root(text)]
         return bool(spans) and None not in spans and any(map(is_dated, self.texts))
 
     @cached_property
     def coded(self) -> bool:
-        """Codes whose ends are hidden: 53***."""
+        """Whether they are codes with masked ends: 53***."""
         return any(text.endswith("*") and not _is_root(text) for text in self.texts)
 
     @cached_property
@@ -67,7 +67,7 @@ class PublishedColumn:
 
     @cached_property
     def names(self) -> set[str]:
-        """Texts that are no numbers, days or codes: all of them, or those beside ranges."""
+        """Texts that are not numbers, days or codes: all of them, or those beside ranges."""
         if self.hierarchy.kind == "flat":
             return self.members
         return self._no_ranges if self.hierarchy.kind == "auto" else set()
@@ -79,12 +79,12 @@ class PublishedColumn:
 
     @cached_property
     def unique(self) -> bool:
-        """Whether nobody shares a value with somebody else of the same release; counterfeits have none."""
+        """Whether no value is shared within a release; counterfeits have none."""
         return all(part.drop_nulls().is_duplicated().sum() == 0 for part in self.parts)
 
     @property
     def long(self) -> bool:
-        """Whether there are enough rows to tell how unique it is."""
+        """Whether there are enough rows to show how unique it is."""
         return all(len(part) >= _MANY for part in self.parts)
 
     @cached_property
@@ -99,19 +99,19 @@ class PublishedColumn:
 
     @cached_property
     def members(self) -> set[str]:
-        """Its texts but for stars; of sets, what they hold."""
+        """Its texts without stars; for sets, their members."""
         sets = [text for text in self.texts if text[:1] + text[-1:] == "{}"]
         inside = {part.strip() for text in sets for part in text[1:-1].split(",")}
         return {text for text in self.texts if not _is_root(text)} - set(sets) | inside
 
     @property
     def few(self) -> bool:
-        """So few values that they tell groups of people apart, not records."""
+        """Whether it has so few values that they distinguish groups of people, not records."""
         return len(self.texts) <= max(_MANY, min(map(len, self.parts)) / _MANY)
 
     @property
     def prose(self) -> bool:
-        """Long texts, most of them different."""
+        """Whether it is long text, mostly distinct."""
         lengths = [len(text) for text in self.texts]
         return sum(lengths) > 30 * len(lengths) and len(lengths) > sum(map(len, self.parts)) / 2
 
@@ -122,7 +122,7 @@ class PublishedColumn:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        """How its texts include each other."""
+        """A hierarchy in which its texts contain each other."""
         if self.coded:
             heads = {len(text.rstrip("*")) for text in self.texts if text.endswith("*")} - {0}
             return Hierarchy("prefix", prefix=tuple(sorted(heads, reverse=True)))
@@ -134,7 +134,7 @@ class PublishedColumn:
 
 
 def _counts(part: pl.Series) -> bool:
-    """0, 1, 2, ... or 1, 2, 3, ..."""
+    """Whether it is 0, 1, 2, ... or 1, 2, 3, ..."""
     first = 1 if part[0] == "1" else 0
     numbers = pl.int_range(first, first + len(part), eager=True).cast(pl.String)
     return part.null_count() == 0 and bool((part == numbers).all())

@@ -17,22 +17,22 @@ from reissue.words import plural
 __all__ = ["empty_somewhere", "frequent_values", "without_copies"]
 
 _ROWS = 20_000
-"""This many rows are enough to see it."""
+"""Maximum number of rows that are examined."""
 _COLUMNS = 60
 _NEARLY_ALL = 0.99
-"""The share of rows whose value the other column must tell."""
+"""The share of rows whose value another column must determine."""
 _SAME = 0.9999
-"""The rank correlation from which two numbers are one."""
+"""The rank correlation from which two numbers count as the same."""
 _OFTEN = 3
-"""Rows of a value, on average, without which nothing can be said about what it tells."""
+"""Mean number of rows per value below which nothing can be said about what a column determines."""
 _DULL = 0.9
-"""Where one value is more of a column than this, telling it is no feat."""
+"""If one value has a larger share, determining the column means little."""
 _HALF = 0.5
-"""A value that more than this share of all people have is guessed rightly without any release."""
+"""A value with a larger share is guessed right without any release."""
 
 
 def without_copies(frame: pl.DataFrame, guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """The guesses with derived columns dropped: the later of two that say the same, and what tells a sensitive one."""
+    """Drop derived columns: the later of two equivalent ones, and those that determine a sensitive column."""
     some = frame.head(_ROWS)
     made = {guess.column: guess for guess in guesses}
     open_to = [guess.column for guess in guesses if guess.role in {Role.QUASI, Role.SENSITIVE, Role.KEEP}][:_COLUMNS]
@@ -47,7 +47,7 @@ def without_copies(frame: pl.DataFrame, guesses: Sequence[Guess]) -> tuple[Guess
 
 
 def _derived(frame: pl.DataFrame, first: Guess, second: Guess) -> Guess | None:
-    """The one of two columns that is to be dropped, and why; None where both say something of their own."""
+    """Which of two columns is derived, and why; None if both carry information."""
     there, back = _tells(frame, first.column, second.column), _tells(frame, second.column, first.column)
     secret = {first.column: first.role == Role.SENSITIVE, second.column: second.role == Role.SENSITIVE}
     if there and back:
@@ -69,7 +69,7 @@ def _dropped(guess: Guess, why: str) -> Guess:
 
 
 def _tells(frame: pl.DataFrame, one: str, other: str) -> bool:
-    """Whether a value of one column tells that of the other, nearly always."""
+    """Whether the value of one column nearly always determines that of the other."""
     pair = frame.select(pl.col(one).alias("a"), pl.col(other).alias("b")).drop_nulls()
     if pair.height < _OFTEN or pair["b"].n_unique() < 2:
         return False
@@ -87,7 +87,7 @@ def _largest(column: pl.Series) -> int:
 
 
 def empty_somewhere(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """The guesses with columns dropped that a wave lacks, or that are empty in one."""
+    """Drop columns that a wave lacks, or that are empty in one."""
     made = []
     for guess in guesses:
         lacking = [place for place, frame in enumerate(frames, start=1) if guess.column not in frame.columns]
@@ -105,7 +105,7 @@ def empty_somewhere(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
 
 
 def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Of sensitive columns also how frequent values are: what most people have is proposed as harmless."""
+    """Add the frequencies of sensitive values, and propose the most frequent ones as harmless."""
     made = []
     for guess in guesses:
         columns = [frame[guess.column] for frame in frames if guess.column in frame.columns and frame.height]
@@ -116,7 +116,7 @@ def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
 
 
 def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
-    """With the shares of its values, missing cells aside, in the wave in which each is most frequent."""
+    """The guess with the shares of its values, without missing cells, in the wave where each is most frequent."""
     shares: dict[str, float] = {}
     for column in columns:
         for value, count in column.cast(pl.String).drop_nulls().value_counts().iter_rows():

@@ -35,7 +35,7 @@ class SchemaProposal:
     schema: Schema
     guesses: tuple[Guess, ...]
     text: str
-    """The schema file, with the reasons as comments and a policy for the harder case."""
+    """The schema file, with reasons as comments, and a policy for the harder case."""
 
     def __repr__(self) -> str:
         """The roles in one sentence."""
@@ -91,7 +91,7 @@ def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUN
 
 
 def _with_named(guess: Guess, sensitive: Sequence[str]) -> Guess:
-    """With the named columns as the sensitive ones, and no others."""
+    """The guesses with the named columns, and no others, as sensitive."""
     if guess.column in sensitive:
         return Guess(guess.column, Role.SENSITIVE, "named as sensitive")
     if guess.role == Role.SENSITIVE:

@@ -39,12 +39,12 @@ _BEST = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What a coalition of providers can take out of groups, at most."""
+    """The most that a coalition of providers can remove from groups."""
 
     taken: Ints
-    """Group to how many records."""
+    """Number of records that it can remove, by group."""
     owned: Callable[[], Ints]
-    """How many of each triple of a group's counts; only some requirements ask for it."""
+    """Number of records that it can remove, by triple of a group's counts; computed on demand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,33 +60,36 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Requirement(ABC):
-    """A predicate on groups' counts; judges all groups at once."""
+    """A predicate on the counts of groups, evaluated for all groups at once."""
 
     name: ClassVar[str]
-    """How it is written before the equals sign."""
+    """The part before the equals sign."""
     example: ClassVar[str] = ""
-    """How it is written as a whole, for messages."""
+    """A complete example, for messages."""
     sensitive: ClassVar[bool] = True
-    """Whether it looks at sensitive values at all."""
+    """Whether it depends on sensitive values."""
     monotone: ClassVar[bool] = True
-    """Whether the union of two groups that meet it meets it too (generalizing never breaks it)."""
+    """Whether the union of two groups that meet it meets it too, so that generalizing never breaks it."""
     growing: ClassVar[bool] = False
     """Whether adding records to a group never breaks it ("EG monotone")."""
     relative: ClassVar[bool] = False
-    """Whether it compares a group with the whole table."""
+    """Whether it compares groups with the whole table."""
     by_size: ClassVar[bool] = False
-    """Whether having at least `least` rows is all that it asks of a group."""
+    """Whether it only requires at least `least` rows per group."""
     by_values: ClassVar[bool] = False
-    """Whether having at least `least` different values is all that it asks of a group."""
+    """Whether it only requires at least `least` different values per group."""
     across: ClassVar[bool] = False
-    """Whether it is asked of a release as a whole: groups that each meet `holds` are enough for it, but not needed."""
+    """Whether it applies to a release as a whole; groups that each meet `holds` suffice, but are not necessary."""
     capped: ClassVar[bool] = False
-    """Whether `cap` and `least` say all that it asks of a group."""
+    """Whether `cap` and `least` express all that it requires of a group."""
     by_people: ClassVar[bool] = False
-    """Whether it is defined where people have several rows: of people in a group, and people who have a value."""
+    """Whether it is defined for people with several records: by people in a group, and people who have a value."""
     any_value: ClassVar[bool] = False
-    """Whether it bounds how often any value occurs in a group, whichever that is. Records whose value needs no
-    protection then count as if each had a value of its own; where it is False they count as they are."""
+    """Whether it bounds the frequency of any value in a group.
+
+    Records whose value needs no protection then count as if each had a value of its own; otherwise they count as they
+    are.
+    """
 
     @property
     def least(self) -> int:
@@ -95,81 +98,81 @@ class Requirement(ABC):
 
     @property
     def least_people(self) -> int:
-        """A number of people below which no group can meet it, where each may have several values."""
+        """A number of people below which no group can meet it, if people may have several values."""
         return self.least
 
     @property
     def group_size(self) -> int | None:
-        """How many rows it asks for whatever their values; None where it does not ask for rows as such."""
+        """The number of rows that it requires regardless of their values; None if it requires none."""
         return max((part.least for part in self.parts() if part.by_size and not part.across), default=None)
 
     @property
     def share_limit(self) -> float | None:
-        """How surely it means anybody to be linked to a value, at most; None where it means no such limit."""
+        """The largest posterior probability of a value that it intends to allow; None if it states none."""
         return None
 
     @property
     def excess_limit(self) -> float | None:
-        """Groups of which no more than this share of rows is in excess of the table's shares of values meet it.
+        """A share such that groups meet it if at most this share of their rows exceeds the table's shares of values.
 
-        None where that says nothing of it.
+        None if there is no such share.
         """
         return None
 
     def stricter(self, part: float) -> "Requirement":
-        """The same with this part of its `excess_limit`; itself where it has none."""
+        """The requirement with this fraction of its `excess_limit`; itself if it has none."""
         del part
         return self
 
     @property
     def invariant_m(self) -> int | None:
-        """The m of m-invariance with which it is met; None where that is not known."""
+        """The m for which m-invariance implies it; None if unknown."""
         return None
 
     @property
     def fewest_values(self) -> int:
-        """How many different sensitive values a group needs to meet it, as far as it says so."""
+        """The number of different sensitive values that a group needs, as far as the requirement implies one."""
         return 1
 
     @property
     def named_values(self) -> Sets:
-        """The sensitive values, or sets of them, that it is asked of; none if it is asked of every single value."""
+        """The sensitive values, or sets of them, that it is about; empty if it is about every single value."""
         return ()
 
     @property
     def written(self) -> "Requirement":
-        """What a user wrote, where this is that requirement asked of several columns."""
+        """The requirement as the user wrote it, if this is its application to several columns."""
         return self
 
     def named_masks(self, domain: Domain) -> Bools:
-        """Which values belong to each of its `named_values`: items x values."""
+        """Which values belong to each of `named_values`: items x values."""
         return masks(domain, self.named_values) if self.named_values else np.zeros((0, domain.size), np.bool_)
 
     @abstractmethod
     def holds(self, counts: Counts) -> Bools:
-        """Which groups meet it. Groups without rows are not asked about: their answer means nothing."""
+        """Which groups meet it. The answer for groups without rows is meaningless."""
 
     @classmethod
     @abstractmethod
     def parse(cls, argument: str) -> "Requirement":
-        """From the text after the equals sign."""
+        """Read the text after the equals sign."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """The text that `parse` reads."""
 
     def parts(self) -> "tuple[Requirement, ...]":
-        """The requirements it is made of."""
+        """The requirements that it consists of."""
         return (self,)
 
     @property
     def in_groups(self) -> "Requirement | None":
-        """What of it is asked of each group; None if nothing is."""
+        """The part of it that applies to each group; None if there is none."""
         parts = tuple(part for part in self.parts() if not part.across)
         return All(parts) if len(parts) > 1 else next(iter(parts), None)
 
     def holds_across(self, shown: Ints, sizes: Ints) -> Bools:
-        """Which groups are fine in a release as a whole, by what it shows (attributes x groups) and their sizes."""
+        """Which groups are acceptable in a release, given what it shows (attributes x groups) and their sizes."""
         fine = np.ones(len(sizes), np.bool_)
         for part in self.parts():
             if part.across:
@@ -177,15 +180,15 @@ class Requirement(ABC):
         return fine
 
     def __and__(self, other: "Requirement") -> "Requirement":
-        """Both must be met."""
+        """Both requirements."""
         return All(self.parts() + other.parts())
 
     def fitness(self, counts: Counts) -> Floats:
-        """How far each group is above it (1 or more) or below; see the module `fitness`."""
+        """How far each group is above (1 or more) or below the requirement; see the function `fitness`."""
         return np.where(self.holds(counts), 1.0, BELOW)
 
     def capped_sets(self, codes: Ints, domain: Domain) -> Bools:
-        """Sets x values: those that touch some values and whose rows `cap` bounds, where it is `capped`."""
+        """Sets x values: the sets that contain some of these values and whose rows `cap` bounds, if it is `capped`."""
         if self.named_values:
             return self.named_masks(domain)
         found = np.zeros((len(codes), domain.size), np.bool_)
@@ -193,47 +196,48 @@ class Requirement(ABC):
         return found
 
     def cap(self, sizes: Ints) -> Ints:
-        """Size of a group to the most rows that a value (or set) it is asked of may have; -1 where it is too small."""
+        """The maximum number of rows of a value (or set) in a group of each size; -1 if the group is too small."""
         return sizes
 
-    # Of a group whose own providers look at it without records of their own, see papers.coalition:
+    # For groups that their own providers look at without their own records, see papers.coalition:
 
     def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
-        """Which groups still meet it whatever is lost: a bound, never wrong when it says yes."""
+        """Which groups still meet it whatever is removed: a lower bound that is never wrong when it says yes."""
         del loss
         return np.zeros(whole.total, np.bool_)
 
     def holds_between(self, subsets: Subsets) -> bool | None:
-        """Whether everything that a coalition can look at meets it; None if that is not known."""
+        """Whether everything that a coalition can look at meets it; None if unknown."""
         if self.growing:
             return subsets.smallest(self.holds)
         sets = self.worst_sets(subsets.values, subsets.domain)
         return subsets.every(self.holds) if sets is None else subsets.raised(self.holds, sets)
 
     def worst_sets(self, values: Ints, domain: Domain) -> Bools | None:
-        """Sets x values such that a worst coalition owns most outside one of them, and leaves all inside it.
+        """Sets x values, such that a worst coalition owns most outside one of them and removes nothing inside it.
 
-        None if that is not known: then coalitions are searched.
+        None if unknown: then coalitions are searched.
         """
         del domain
         return np.zeros((1, len(values)), np.bool_) if self.by_size else None
 
     def share_bounds(self, values: Ints, domain: Domain) -> tuple[Ints, Floats] | None:
-        """Sets x values as 0 and 1, and the share above which each of them breaks it, if that is all it asks."""
+        """Sets x values as 0 and 1, with the share above which each violates it, if that is all it requires."""
         del values, domain
         return None
 
     def remaining(self, values: Ints, domain: Domain) -> Remaining | None:
-        """What must remain of a group's values, if that is all it asks."""
+        """What must remain of a group's values, if that is all it requires."""
         del domain
         if not self.by_values:
             return None
         return Remaining(np.ones(len(values), np.bool_), self.least, np.zeros((0, len(values)), np.bool_))
 
     def refuse_impossible(self, whole: Counts, *, suppressing: bool = False) -> None:
-        """Stop before work starts if no release of this table can meet it (`whole` is the table in one group).
+        """Refuse a requirement that no release of this table can meet, before work starts.
 
-        Where rows may be left out, only what no fewer rows could mend is refused.
+        `whole` is the table as a single group. If records may be suppressed, only what no suppression could repair is
+        refused.
         """
         for part in self.parts():
             part.fits(whole.domain)
@@ -245,7 +249,7 @@ class Requirement(ABC):
                 )
 
     def refuse_several_rows(self, domain: Domain) -> None:
-        """Stop where people have several rows, and it is not defined for that."""
+        """Refuse a table with repeated records, if the requirement is not defined for it."""
         if not self.by_people:
             able = ", ".join(name for name, kind in registered().items() if kind.by_people)
             raise RequirementError(
@@ -259,22 +263,22 @@ class Requirement(ABC):
             )
 
     def fits(self, domain: Domain) -> None:
-        """Refuse sensitive values that it cannot judge: without order, tree or numbers, or without a value it names."""
+        """Refuse sensitive values that it cannot judge: without an order, tree or numbers, or without a named value."""
         del domain
 
     def possible(self, whole: Counts) -> bool:
-        """Whether some release of a table may meet it; for a monotone one the whole table in one group decides."""
+        """Whether some release of a table may meet it; if it is monotone, the whole table as one group decides."""
         return not self.monotone or bool(self.holds(whole)[0])
 
     def why(self, whole: Counts) -> str:
-        """What the whole table has instead, for the message above; starts with a space or a comma."""
+        """What the whole table has instead, for the message above; begins with a space or a comma."""
         del whole
         return ""
 
 
 @dataclass(frozen=True)
 class All(Requirement):
-    """Several requirements at once."""
+    """Several requirements that must all be met."""
 
     name: ClassVar[str] = "&"
     requirements: tuple[Requirement, ...]
@@ -284,7 +288,7 @@ class All(Requirement):
 
     @property
     def sensitive(self) -> bool:  # type: ignore[override]
-        """Whether any part looks at sensitive values."""
+        """Whether any part depends on sensitive values."""
         return any(part.sensitive for part in self.requirements)
 
     @property
@@ -299,50 +303,50 @@ class All(Requirement):
 
     @property
     def relative(self) -> bool:  # type: ignore[override]
-        """Whether any part compares with the whole table."""
+        """Whether any part compares groups with the whole table."""
         return any(part.relative for part in self.requirements)
 
     @property
     def across(self) -> bool:  # type: ignore[override]
-        """Whether any part is asked of a release as a whole."""
+        """Whether any part applies to a release as a whole."""
         return any(part.across for part in self.requirements)
 
     @property
     def least(self) -> int:
-        """What the most demanding part needs."""
+        """The largest number of any part."""
         return max(part.least for part in self.requirements)
 
     @property
     def least_people(self) -> int:
-        """What the most demanding part needs."""
+        """The largest number of any part."""
         return max(part.least_people for part in self.requirements)
 
     @property
     def share_limit(self) -> float | None:
-        """The strictest that a part means."""
+        """The strictest limit of any part."""
         return min((limit for part in self.requirements if (limit := part.share_limit) is not None), default=None)
 
     @property
     def excess_limit(self) -> float | None:
-        """The strictest of its parts; whether other parts are met is another question."""
+        """The strictest limit of any part; whether other parts are met is a separate question."""
         return min((limit for part in self.requirements if (limit := part.excess_limit) is not None), default=None)
 
     def stricter(self, part: float) -> Requirement:
-        """Every part with this part of its limit."""
+        """Every part with this fraction of its limit."""
         return All(tuple(one.stricter(part) for one in self.requirements))
 
     @property
     def fewest_values(self) -> int:
-        """What the most demanding part needs."""
+        """The largest number of any part."""
         return max(part.fewest_values for part in self.requirements)
 
     @property
     def named_values(self) -> Sets:
-        """Those of the first part that names any."""
+        """The values of the first part that names any."""
         return next((part.named_values for part in self.requirements if part.named_values), ())
 
     def named_masks(self, domain: Domain) -> Bools:
-        """Those of the first part that names any."""
+        """The masks of the first part that names any."""
         return next((part for part in self.requirements if part.named_values), self.requirements[0]).named_masks(domain)
 
     def holds(self, counts: Counts) -> Bools:
@@ -351,11 +355,11 @@ class All(Requirement):
 
     @classmethod
     def parse(cls, argument: str) -> Requirement:
-        """From the whole text."""
+        """Read the whole text."""
         return parse(argument)
 
     def parts(self) -> tuple[Requirement, ...]:
-        """The requirements it is made of."""
+        """The requirements that it consists of."""
         return self.requirements
 
     def fits(self, domain: Domain) -> None:
@@ -364,18 +368,18 @@ class All(Requirement):
             part.fits(domain)
 
     def refuse_several_rows(self, domain: Domain) -> None:
-        """Stop where people have several rows, and a part is not defined for that."""
+        """Refuse a table with repeated records, if any part is not defined for it."""
         for part in self.requirements:
             part.refuse_several_rows(domain)
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """The text that `parse` reads."""
         return " & ".join(str(part) for part in self.requirements)
 
 
 @dataclass(frozen=True, eq=False)
 class Adapter(Requirement):
-    """Another requirement, asked of groups that are counted in another way; nobody writes it."""
+    """A requirement applied to groups that are counted differently; never written by users."""
 
     name: ClassVar[str] = "asking"
     asked: Requirement
@@ -388,55 +392,55 @@ class Adapter(Requirement):
 
     @property
     def sensitive(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.sensitive
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.monotone
 
     @property
     def growing(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.growing
 
     @property
     def relative(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.relative
 
     @property
     def least(self) -> int:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.least
 
     @classmethod
     def parse(cls, argument: str) -> Requirement:
-        """Nobody writes it."""
+        """Adapters have no text of their own."""
         del argument
         raise InternalError("This requirement is made of another one, and never read. Please report this.")
 
     def __str__(self) -> str:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return str(self.asked)
 
 
 _REGISTRY: dict[str, type[Requirement]] = {}
 GROUP = "reissue.requirements"
-"""The entry points by which other packages bring their own."""
+"""The entry points by which other packages add requirements."""
 _MOST = 10**15
-"""No table has so many rows; larger numbers would not fit the arrays that they are compared with."""
+"""More rows than any table has; larger numbers would not fit the arrays that they are compared with."""
 _Kind = TypeVar("_Kind", bound=type[Requirement])
 
 
 def sentence(requirement: Requirement) -> str:
-    """A requirement in words, for whoever prints one."""
+    """Return a requirement in words."""
     return f"Requirement {requirement}."
 
 
 def register(kind: _Kind) -> _Kind:
-    """Make a requirement known to `parse`, and so to the command line. Nobody replaces a built-in one."""
+    """Make a requirement known to `parse`, and so to the command line. A built-in one cannot be replaced."""
     there = _REGISTRY.get(kind.name)
     if there is not None and there.__module__.startswith(__package__) and there.__module__ != kind.__module__:
         raise RequirementError(f"There is a built-in requirement '{kind.name}'. Choose another name.")
@@ -446,7 +450,7 @@ def register(kind: _Kind) -> _Kind:
 
 
 def registered() -> dict[str, type[Requirement]]:
-    """All known requirements by name."""
+    """Return all known requirements by name."""
     load_plugins(GROUP, _REGISTRY)
     return dict(sorted(_REGISTRY.items()))
 
@@ -471,7 +475,7 @@ def _example(kind: type[Requirement]) -> str:
 
 
 def arguments(kind: type[Requirement], text: str, count: int) -> list[str]:
-    """The numbers of a requirement that takes several, still as text."""
+    """The numbers of a requirement with several parameters, as text."""
     pieces = text.split(",")
     if len(pieces) != count:
         raise RequirementError(f"The requirement '{kind.name}' needs {count} numbers{_example(kind)}.")
@@ -479,14 +483,14 @@ def arguments(kind: type[Requirement], text: str, count: int) -> list[str]:
 
 
 def over(bound: float, share: Floats) -> Floats:
-    """The fitness of a share that may not be above a bound."""
+    """The fitness of a share that must not exceed a bound."""
     return np.asarray(np.minimum(bound / np.maximum(share, 1e-12), _BEST), np.float64)
 
 
 def number(
     kind: type[Requirement], text: str, read: Callable[[str], float], least: float, most: float = np.inf
 ) -> float:
-    """One number of a requirement's argument, within its bounds."""
+    """Read a number within bounds."""
     try:
         value = read(text.strip())
     except ValueError:
@@ -500,11 +504,32 @@ def number(
 
 
 BEST = 1e6
-"""In place of infinity, where nothing could be better."""
+"""The largest fitness, in place of infinity."""
 
 
 def fitness(requirement: Requirement, counts: Counts) -> Floats:
-    """The score of each group."""
+    """Return the fitness of each group: 1 or more exactly if it meets the requirement (Rani 2014, definition 3.1).
+
+    Every requirement has a measure, its method `fitness`, that is at least 1 if it is met:
+
+    - k: rows / k; l: different values / l; k-e: the mean of different numbers / k and range / e;
+    - entropy-l: exp(entropy) / l, the effective number of values over l; recursive: c tail / most frequent;
+    - confidence, simple-l, personalized: bound / largest share; alpha-k: the same, but at most rows / k;
+    - t: (1 - distance) / (1 - t); any other: 1 if met, else a little less.
+
+    Growing requirements (k, l, k-e) are averaged: the paper's equation 1, `(1-a) |T|/k + a |values|/l`, with equal
+    weights. The others enter by their minimum. Where the requirement as a whole is not met, the score is capped below 1
+    (the paper prints max(1-eps, F); it must be min).
+
+    With growing requirements alone, the score never falls when records are added: sizes, numbers of values and ranges
+    only grow, and so does their mean. With the others this is impossible: adding records of one value violates them.
+    But for all monotone ones in the list, a union scores at least as much as the worse of its parts: entropy is concave
+    and the distances are convex in the distribution, shares of a union lie between those of its parts, tails add up at
+    least and the most frequent at most; a minimum of such functions is one too (a mean need not be: hence the minimum).
+    So a group with a low score cannot be improved by splitting it further.
+
+    A score orders coalitions and split points; no verdict depends on it.
+    """
     growing = [part for part in requirement.parts() if part.growing]
     scores = [part.fitness(counts) for part in requirement.parts() if not part.growing]
     if growing:

@@ -17,22 +17,22 @@ from reissue.counting.cells import Counts, Domain
 __all__ = ["MANY", "Subsets", "combined", "singles"]
 
 MANY = 1 << 12
-"""This many subsets are tried one by one."""
+"""Maximum number of subsets that are tried one by one."""
 Verdict = Callable[[Counts], Bools]
-"""A requirement's `holds`."""
+"""The `holds` method of a requirement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """All histograms between two."""
+    """All histograms between two given ones."""
 
     rest: Ints
-    """What the others gave, value by value."""
+    """The records of the other providers, by value."""
     whole: Ints
     values: Ints
     """The sensitive code of each column."""
     domain: Domain
-    """Of the published table."""
+    """The domain of the published table."""
 
     def met(self, holds: Verdict, remaining: Ints) -> Bools:
         """Which rows of a matrix (histograms over the values) meet a requirement; empty ones do."""
@@ -41,7 +41,7 @@ class Subsets:
         return np.asarray(holds(counts) | (remaining.sum(axis=1) == 0), np.bool_)
 
     def smallest(self, holds: Verdict) -> bool:
-        """Whether what the others gave meets it."""
+        """Whether the records of the other providers alone meet it."""
         return bool(self.met(holds, self.rest[np.newaxis])[0])
 
     def raised(self, holds: Verdict, sets: Bools) -> bool:
@@ -59,7 +59,7 @@ class Subsets:
         return self.raised(holds, inside)
 
     def every(self, holds: Verdict) -> bool | None:
-        """Whether every one meets it; None if there are too many."""
+        """Whether every histogram meets it; None if there are too many."""
         total = 1
         for extra in (self.whole - self.rest).tolist():
             total *= extra + 1
@@ -75,7 +75,7 @@ def singles(total: int) -> Bools:
 
 
 def combined(total: int, size: int) -> Bools | None:
-    """All sets of a size (or the full set, if that is smaller) as a matrix; None if there are too many."""
+    """All sets of a given size (or the full set, if that is smaller) as a matrix; None if there are too many."""
     sets: list[tuple[int, ...]] = []
     for chosen in combinations(range(total), min(size, total)):
         sets.append(chosen)

@@ -19,20 +19,20 @@ from reissue.errors import RequirementError
 __all__ = ["Names", "Sets", "masks", "plain", "read_name", "read_sets", "sets_of", "split", "write_name", "write_sets"]
 
 Sets: TypeAlias = tuple[tuple[str, ...], ...]
-"""Items of a list: each a set of names whose values are taken together."""
+"""Items of a list: each a set of names whose values count together."""
 Names: TypeAlias = Iterable[str | Iterable[str]]
-"""What a caller in Python may give for `Sets`: names, and collections of names."""
+"""What a caller in Python may pass for `Sets`: names, and collections of names."""
 
 _SPECIAL = re.compile(r'[,{}"&>]|^\s|\s$|^$')
 
 
 def plain(value: float) -> str:
-    """A number as a person writes it, and as it reads back."""
+    """A number as people write it, such that it is read back exactly."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def split(text: str, mark: str) -> list[str]:
-    """The pieces of a text between marks, where marks inside quotes or braces do not count."""
+    """Split a text at marks, except inside quotes or braces."""
     pieces, start, depth, quoted = [], 0, 0, False
     for place, letter in enumerate(text):
         if letter == '"':
@@ -48,7 +48,7 @@ def split(text: str, mark: str) -> list[str]:
 
 
 def read_name(text: str) -> str:
-    """One name, quoted or not."""
+    """Read a name, quoted or not."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1].replace('""', '"')
@@ -61,12 +61,12 @@ def read_name(text: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """One name as `read_name` reads it."""
+    """Write a name such that `read_name` reads it."""
     return '"' + name.replace('"', '""') + '"' if _SPECIAL.search(name) else name
 
 
 def read_sets(text: str) -> Sets:
-    """The items of a list of names and sets."""
+    """Read a list of names and sets."""
     return tuple(_read_item(item) for item in split(text, ","))
 
 
@@ -77,13 +77,13 @@ def _read_item(text: str) -> tuple[str, ...]:
 
 
 def write_sets(sets: Sets) -> str:
-    """A list of names and sets as `read_sets` reads it."""
+    """Write a list of names and sets such that `read_sets` reads it."""
     items = [", ".join(write_name(name) for name in names) for names in sets]
     return ", ".join(item if len(names) == 1 else f"{{{item}}}" for item, names in zip(items, sets, strict=True))
 
 
 def sets_of(names: Names) -> Sets:
-    """Names and collections of names in one form; the order of a set's names does not matter."""
+    """Return names and collections of names in one form; the order of the names in a set does not matter."""
     names = (names,) if isinstance(names, str) else names
     sets = tuple((item,) if isinstance(item, str) else tuple(sorted(set(item))) for item in names)
     if not all(sets):

@@ -35,7 +35,7 @@ __all__ = ["ByColumn", "ColumnView", "by_column", "needs_columns", "of_people"]
 
 @dataclass(frozen=True, eq=False)
 class ColumnView:
-    """A part of a requirement, and the column that it is asked of."""
+    """A part of a requirement, and the column that it applies to."""
 
     asked: Requirement
     margin: Margin
@@ -43,12 +43,12 @@ class ColumnView:
     """Whether records whose value needs no protection count as values of their own."""
 
     def counts(self, counts: Counts) -> Counts:
-        """Groups as the part judges them."""
+        """Return groups as the part judges them."""
         own = self.margin.of(counts)
         return own.apart(self.margin.harmless) if self.apart else own
 
     def columns(self, values: Ints, domain: Domain, counts: Ints) -> tuple[Ints, Ints, Domain]:
-        """A table of counts, whose columns are values, as the part judges it: its counts, values and their domain."""
+        """Return a table of counts (its columns are values) as the part judges it, with its values and their domain."""
         labels = self.margin.labels(domain)
         seen = (values if labels is None else labels.of_value[values]).astype(np.int64)
         own, place = np.unique(seen, return_inverse=True)
@@ -59,7 +59,7 @@ class ColumnView:
 
 
 def _apart(counts: Ints, values: Ints, domain: Domain, harmless: Bools) -> tuple[Ints, Ints, Domain]:
-    """The same, where each record with a value that needs no protection has a column of its own."""
+    """The same, with a column of its own for each record whose value needs no protection."""
     spared = harmless[values]
     row, column = np.nonzero(counts * spared)
     row = np.repeat(row, counts[row, column])
@@ -72,41 +72,41 @@ def _apart(counts: Ints, values: Ints, domain: Domain, harmless: Bools) -> tuple
 
 @dataclass(frozen=True, eq=False)
 class ByColumn(Adapter):
-    """A part of a requirement, asked of sensitive columns each by itself, and of all of them together."""
+    """A part of a requirement, applied to each sensitive column by itself and to all of them together."""
 
     views: tuple[ColumnView, ...]
 
     @property
     def across(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.across
 
     @property
     def by_people(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.by_people
 
     @property
     def least_people(self) -> int:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.least_people
 
     @property
     def share_limit(self) -> float | None:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.share_limit
 
     @property
     def capped(self) -> bool:  # type: ignore[override]
-        """As what is asked: `capped_sets` are those of every column."""
+        """As in the adapted requirement; `capped_sets` are those of every column."""
         return self.asked.capped
 
     def cap(self, sizes: Ints) -> Ints:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.cap(sizes)
 
     def capped_sets(self, codes: Ints, domain: Domain) -> Bools:
-        """Those of every column, but for values that need no protection: each of their records is by itself."""
+        """The sets of every column, except for values that need no protection, whose records count separately."""
         found = []
         for view in self.views:
             labels, inner = view.margin.labels(domain), view.margin.domain(domain)
@@ -117,26 +117,26 @@ class ByColumn(Adapter):
 
     @property
     def invariant_m(self) -> int | None:
-        """As what is asked: of one column. Whether groups of several columns meet it is judged when they are made."""
+        """As in the adapted requirement, for one column; groups of several columns are judged when they are made."""
         return self.asked.invariant_m
 
     @property
     def fewest_values(self) -> int:
-        """As what is asked, unless records without a value that needs protection do."""
+        """As in the adapted requirement, unless records without a protected value suffice."""
         return 1 if any(view.apart and view.margin.harmless.any() for view in self.views) else self.asked.fewest_values
 
     @property
     def named_values(self) -> Sets:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.named_values
 
     @property
     def written(self) -> Requirement:
-        """What is asked."""
+        """The adapted requirement."""
         return self.asked
 
     def named_masks(self, domain: Domain) -> Bools:
-        """Which values of all columns together have one of its `named_values` in a column that it is asked of."""
+        """Which joint values have one of `named_values` in a column that it applies to."""
         found = []
         for view in self.views:
             labels, own = view.margin.labels(domain), view.asked.named_masks(view.margin.domain(domain))
@@ -148,11 +148,11 @@ class ByColumn(Adapter):
         return reduce(np.logical_and, (view.asked.holds(view.counts(counts)) for view in self.views))
 
     def fitness(self, counts: Counts) -> Floats:
-        """Of the worst column."""
+        """The fitness in the worst column."""
         return reduce(np.minimum, (view.asked.fitness(view.counts(counts)) for view in self.views))
 
     def holds_across(self, shown: Ints, sizes: Ints) -> Bools:
-        """As what is asked."""
+        """As in the adapted requirement."""
         return self.asked.holds_across(shown, sizes)
 
     def holds_between(self, subsets: Subsets) -> bool | None:
@@ -161,12 +161,12 @@ class ByColumn(Adapter):
         return False if False in found else None if None in found else True
 
     def refuse_several_rows(self, domain: Domain) -> None:
-        """Stop where people have several rows, and what is asked is not defined for that."""
+        """Refuse a table with repeated records, if the adapted requirement is not defined for it."""
         for view in self.views:
             view.asked.refuse_several_rows(view.margin.domain(domain))
 
     def possible(self, whole: Counts) -> bool:
-        """Whether some release may meet it, as far as each column says by itself."""
+        """Whether some release may meet it, as far as each column shows by itself."""
         return self._failing(whole) is None
 
     def why(self, whole: Counts) -> str:
@@ -181,38 +181,38 @@ class ByColumn(Adapter):
 
 
 def _seen(view: ColumnView, subsets: Subsets) -> Subsets:
-    """What a coalition can look at, in a column: any of its records may go, those of one value or of several."""
+    """What a coalition can look at in a column: it may remove any of its records, of one value or of several."""
     both = np.stack([subsets.rest, subsets.whole - subsets.rest])
     counts, values, domain = view.columns(subsets.values, subsets.domain, both)
     return Subsets(counts[0], counts.sum(axis=0), values, domain)
 
 
 def needs_columns(margins: Sequence[Margin], domain: Domain) -> bool:
-    """Whether requirements have to be asked by column: of one column only where some value needs no protection."""
+    """Whether requirements must be applied by column; with one column, only if some value needs no protection."""
     return len(margins) > 1 or any(bool((one.harmless & (domain.totals > 0)).any()) for one in margins)
 
 
 def by_column(requirement: Requirement, margins: Sequence[Margin], domain: Domain) -> Requirement:
-    """The same requirement, asked of each sensitive column by itself and of all of them together.
+    """Apply a requirement to each sensitive column by itself and to all of them together.
 
     Parameters
     ----------
     requirement
-        What is asked, as a user writes it.
+        The requirement as a user writes it.
     margins
-        The columns, of the values of all of them together.
+        The columns of the joint values.
     domain
-        Of these values.
+        The domain of the joint values.
 
     Returns
     -------
     Requirement
-        Itself where there is one column and all its values need protection.
+        The requirement itself, if there is one column and all its values need protection.
 
     Raises
     ------
     RequirementError
-        Where a part fits no column: it names values that none has, or needs an order that none has.
+        If a part fits no column: it names values that no column has, or needs an order that no column has.
 
     """
     if not needs_columns(margins, domain):
@@ -239,16 +239,16 @@ def _wrapped(part: Requirement, margins: Sequence[Margin], domain: Domain) -> Re
 
 @dataclass(frozen=True, eq=False)
 class _OfPeople(Adapter):
-    """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets.
+    """A requirement applied to people with value sets, where groups are counted by the numbers of the sets.
 
-    Groups that are united have no person in common, so it is as monotone as what is asked.
+    United groups have no person in common, so it is as monotone as the adapted requirement.
     """
 
     sets: ValueSets
 
     @property
     def least(self) -> int:
-        """The fewest people of a group."""
+        """The minimum number of people in a group."""
         return self.asked.least_people
 
     def holds(self, counts: Counts) -> Bools:
@@ -256,11 +256,11 @@ class _OfPeople(Adapter):
         return self.asked.holds(self.sets.expand(counts))
 
     def fitness(self, counts: Counts) -> Floats:
-        """How far each group is above it or below."""
+        """How far each group is above or below it."""
         return self.asked.fitness(self.sets.expand(counts))
 
 
 def of_people(requirement: Requirement, sets: ValueSets) -> Requirement:
-    """The requirement, asked of people whose values are sets; what looks at no value needs no sets."""
+    """Apply a requirement to people whose values are sets; parts that ignore values stay as they are."""
     parts = [_OfPeople(part, sets) if part.sensitive else part for part in requirement.parts()]
     return parts[0] if len(parts) == 1 else All(tuple(parts))

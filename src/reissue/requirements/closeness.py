@@ -33,7 +33,9 @@ _SLACK = 1e-12
 _VALUES = 14
 """Of this many values all sets are tried."""
 _STEPS = 5 * 10**7
+"""Maximum number of steps of a knapsack, about a second; larger ones are not searched."""
 _CELLS = 1 << 22
+"""Number of cells of a matrix that is processed at a time."""
 
 
 @register

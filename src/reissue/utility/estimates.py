@@ -25,7 +25,7 @@ _NORMAL = 1.959963984540054
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, and the interval of its sampling error."""
+    """A number with the interval of its sampling error."""
 
     value: float
     low: float
@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Line:
-    """One number: from the true table, and from what was published; None where it cannot be computed."""
+    """A number from the true table and from the published one; None if it cannot be computed."""
 
     name: str
     true: Estimate | None
@@ -42,7 +42,7 @@ class Line:
 
     @property
     def inside(self) -> bool | None:
-        """Whether the published estimate lies in the true one's interval; None where one is missing."""
+        """Whether the published estimate lies in the interval of the true one; None if one is missing."""
         if self.true is None or self.published is None:
             return None
         return self.true.low <= self.published.value <= self.true.high
@@ -50,18 +50,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One computation: what was asked, from how many people, and its numbers."""
+    """A computation: the question, the number of people, and the resulting numbers."""
 
     asked: str
     people: int
-    """Rows of the true table that entered: those with all values there."""
+    """Number of rows of the true table with all values."""
     records: float
-    """The same of what was published, counterfeits counted out."""
+    """The same for the published table, without counterfeits."""
     lines: tuple[Line, ...]
 
     @property
     def sentence(self) -> str:
-        """In one sentence."""
+        """The comparison in one sentence."""
         known = [line for line in self.lines if line.inside is not None]
         inside = sum(bool(line.inside) for line in known)
         return (
@@ -78,12 +78,12 @@ class _Side(Protocol):
 
 
 def models_of(table: Table, published: PublishedRelease, models: Sequence[str]) -> tuple[Comparison, ...]:
-    """Ordinary least squares on the true rows and on the published ones, coefficient by coefficient."""
+    """Compare ordinary least squares on the true and the published rows, coefficient by coefficient."""
     return tuple(_compared(table, published, text, _regression) for text in models)
 
 
 def means_of(table: Table, published: PublishedRelease, means: Sequence[str]) -> tuple[Comparison, ...]:
-    """Means of a number, or shares of a category's values, by the groups of one column: `wage ~ region`."""
+    """Compare means of a number, or shares of a category's values, by the groups of one column: `wage ~ region`."""
     return tuple(_compared(table, published, text, _means) for text in means)
 
 
@@ -123,12 +123,12 @@ def _regression(table: Table, formula: Formula) -> Callable[[_Side], _Computed]:
 
 
 def _without_base(scale: Scale) -> Scale:
-    """Categories are compared with the first one."""
+    """The columns without the first category, which is the base."""
     return scale if len(scale.labels) == 1 else Scale(scale.labels[1:], scale.leaves[:, 1:], scale.line)
 
 
 def _least_squares(names: Sequence[str], explain: Floats, outcome: Floats, weights: Floats) -> _Computed:
-    """Weighted least squares with intervals that do not ask for equal variances (HC1)."""
+    """Weighted least squares with heteroscedasticity-consistent intervals (HC1)."""
     use: Bools = ~np.isnan(explain).any(axis=1) & ~np.isnan(outcome) & (weights > 0)
     explain, outcome, weights = explain[use], outcome[use], weights[use]
     root = np.sqrt(weights)[:, np.newaxis]
@@ -147,7 +147,7 @@ def _least_squares(names: Sequence[str], explain: Floats, outcome: Floats, weigh
 
 
 def _independent(columns: Floats) -> list[int]:
-    """The columns that those before them do not determine."""
+    """The columns that are linearly independent of those before them."""
     kept: list[int] = []
     basis = np.zeros((len(columns), 0))
     for place, column in enumerate(columns.T):
@@ -190,7 +190,7 @@ def _means(table: Table, formula: Formula) -> Callable[[_Side], _Computed]:
 
 
 def _mean(values: Floats, weights: Floats) -> Estimate | None:
-    """A weighted mean; None of nobody."""
+    """A weighted mean; None without people."""
     total = float(weights.sum())
     if total < 1e-9:
         return None

@@ -49,20 +49,20 @@ __all__ = [
 
 
 def attribute_losses(taxonomies: Sequence[Taxonomy], lo: Codes, hi: Codes, rows: Floats, suppressed: int = 0) -> Floats:
-    """The average loss on each quasi-identifier: published boxes (quasi-identifiers x boxes) with their row counts."""
+    """The mean loss of each quasi-identifier: published boxes (quasi-identifiers x boxes) with their row counts."""
     total = max(float(rows.sum()) + suppressed, 1.0)
-    # Not `@`: threads of a dense product wait at full speed.
+    # Not `@`: the threads of a dense product busy-wait.
     lost = [float((taxonomy.loss(*ends) * rows).sum()) for taxonomy, *ends in zip(taxonomies, lo, hi, strict=True)]
     return (np.array(lost, np.float64) + suppressed) / total
 
 
 def information_loss(losses: Floats, shares: Floats) -> float:
-    """The weighted sum of the losses per attribute."""
+    """The weighted sum of the losses of attributes."""
     return float(losses @ shares)
 
 
 def table_loss(published: Published, shares: Floats, suppressed: int, added: int) -> float:
-    """The loss of a table: the mean over its records and all that were invented."""
+    """The loss of a table: the mean over its records and all counterfeits."""
     rows = published.table.records
     kept = rows - suppressed
     weight = float(published.rows.sum())
@@ -72,7 +72,7 @@ def table_loss(published: Published, shares: Floats, suppressed: int, added: int
 
 
 def record_losses(published: Published, shares: Floats) -> Floats:
-    """Box to what each of its records loses."""
+    """The loss of each record, by box."""
     cells = _cells(published.table.taxonomies, published.lo, published.hi, shares)
     if not published.apart:
         return cells
@@ -82,7 +82,7 @@ def record_losses(published: Published, shares: Floats) -> Floats:
 
 
 def value_losses(published: Published) -> Floats:
-    """Group to what is lost of its rows' sensitive values: nothing where they stand in the rows."""
+    """The loss of the sensitive values of each group's rows; 0 where rows show them."""
     if not published.apart or published.values is None:
         return np.zeros(len(published.sizes))
     totals = published.table.domain.totals
@@ -91,7 +91,7 @@ def value_losses(published: Published) -> Floats:
 
 
 def changed_values(published: Published, added: int) -> int:
-    """How many sensitive values must have been changed: those that are too many, beside what was invented."""
+    """The minimum number of changed sensitive values: those in excess, beyond counterfeits."""
     if published.values is None:
         return 0
     surplus = np.maximum(published.values.published - published.table.domain.totals, 0).sum()
@@ -105,7 +105,7 @@ def _cells(taxonomies: Sequence[Taxonomy], lo: Codes, hi: Codes, shares: Floats)
 
 
 def shares_of(names: Sequence[str], weights: Mapping[str, float] | None = None) -> Floats:
-    """Weights that add up to 1, so that losses stay between 0 and 1; a column that is not named counts 1."""
+    """Weights that sum to 1, so that losses stay between 0 and 1; a column that is not named has weight 1."""
     weights = weights or {}
     for name, weight in weights.items():
         if name not in names:
@@ -119,7 +119,7 @@ def shares_of(names: Sequence[str], weights: Mapping[str, float] | None = None) 
 
 
 def margins_of(published: Published) -> dict[str, float]:
-    """Column to how far its published shares are off; sensitive columns only if they were published."""
+    """The error of the published shares of each column; sensitive columns only if they were published."""
     table = published.table
     found = {}
     for name, codes, taxonomy, lo, hi in zip(
@@ -137,7 +137,7 @@ def margins_of(published: Published) -> dict[str, float]:
 
 
 def column_margin(true: Floats, taxonomy: Taxonomy, lo: Codes, hi: Codes, rows: Floats) -> float:
-    """The largest error of a share: true counts by leaf, against published intervals with their rows."""
+    """The largest error of a share, from true counts by leaf and published intervals with their rows."""
     seen = np.zeros(taxonomy.size + 1)
     point, last = lo == hi, taxonomy.size - 1 - taxonomy.missing
     np.add.at(seen, lo[point], rows[point])
@@ -153,18 +153,18 @@ def column_margin(true: Floats, taxonomy: Taxonomy, lo: Codes, hi: Codes, rows: 
 
 
 def _along(taxonomy: Taxonomy, last: int, lo: Codes, hi: Codes, rows: Floats) -> Floats:
-    """Rows by leaf, from ranges on a line: whole numbers and days count as one each, other numbers by length.
+    """Rows by leaf, from ranges on a line: whole numbers and days count one each, other numbers by length.
 
     What lies between two leaves counts to the upper one, so that the shares up to each leaf are right.
     """
     found = np.zeros(taxonomy.size)
     line = taxonomy.positions[: last + 1]
     whole = bool(np.all(line == np.floor(line)))
-    line = line / 2 - line[0] / 2  # halves, so that the distance of the largest numbers is a number too
+    line = line / 2 - line[0] / 2  # halves, so that the distance between the largest floats does not overflow
     span = float(line[-1]) or 1.0
     line, unit = line / span, 0.5 / span if whole else 0.0
     if taxonomy.missing:
-        # Only the root holds the missing value beside numbers: one leaf among all.
+        # Beside numbers, only the root contains the missing value: one leaf among all.
         found[-1] = float(rows[hi > last].sum()) / taxonomy.size
         rows = np.where(hi > last, rows * (taxonomy.size - 1) / taxonomy.size, rows)
     hi = np.minimum(hi, last)
@@ -180,7 +180,7 @@ def _along(taxonomy: Taxonomy, last: int, lo: Codes, hi: Codes, rows: Floats) ->
 
 
 def _largest(true: Floats, seen: Floats, ordered: Bools | None) -> float:
-    """The largest error of a share of people; `ordered` are the leaves that lie on a line, the others lie beside it."""
+    """The largest error of a share of people; `ordered` are the leaves on a line, the others lie beside it."""
     if not seen.sum():
         return 1.0
     total = float(seen.sum())
@@ -191,10 +191,10 @@ def _largest(true: Floats, seen: Floats, ordered: Bools | None) -> float:
 
 
 def discernibility(sizes: Ints, suppressed: int, rows: int) -> int:
-    """The sum of squared group sizes, and of the table's size for each suppressed row. O(groups)."""
+    """The sum of squared group sizes, plus the size of the table for each suppressed row. O(groups)."""
     return int(sizes @ sizes) + suppressed * rows
 
 
 def average_group_size(sizes: Ints, k: int | None = None) -> float:
-    """Rows per published group, in multiples of k if there is a k. O(groups)."""
+    """Rows per published group, in multiples of k if given. O(groups)."""
     return float(sizes.sum()) / max(len(sizes), 1) / (k or 1)

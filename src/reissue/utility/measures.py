@@ -51,36 +51,36 @@ class Utility:
     """
 
     rows: int
-    """Rows of the original."""
+    """Number of rows of the original."""
     published: int
     suppressed: int
     added: int
-    """Published rows that are nobody's."""
+    """Number of counterfeit records."""
     groups: int
     discernibility: int
     group_size: float
     """Rows per group."""
     normalized_group_size: float | None
-    """The same in multiples of k, where a k is known."""
+    """The same in multiples of k, if k is known."""
     loss: float
-    """Information loss of the table, between 0 and 1; see `reissue.utility.loss`."""
+    """The information loss of the table, between 0 and 1; see `reissue.utility.loss`."""
     losses: Mapping[str, float]
-    """Quasi-identifier to how much of its domain a published value covers; suppressed rows are lost altogether."""
+    """The share of its domain that a published value covers, by quasi-identifier; suppressed rows count 1."""
     value_loss: float = 0.0
-    """What is lost of the tie between a row and its sensitive value: 0 if the row shows it, 1 if anyone may have it."""
+    """The loss of the link between a row and its sensitive value: 0 if the row shows it, 1 if it may have any."""
     changed: int = 0
-    """Sensitive values that must have been changed, at least."""
+    """The minimum number of changed sensitive values."""
     margins: Mapping[str, float] = field(default_factory=dict)
-    """Column to the largest error of a share of people in it; see `reissue.utility.loss`."""
+    """The largest error of a share of people, by column; see `reissue.utility.loss`."""
     queries: QueryError | None = None
     models: tuple[Comparison, ...] = ()
-    """Regressions, true against published."""
+    """Regressions, true and published."""
     means: tuple[Comparison, ...] = ()
-    """Means and shares by group, true against published."""
+    """Means and shares by group, true and published."""
     distributions: tuple[Distribution, ...] = ()
-    """How people are spread over the values of each column, true against published."""
+    """The distribution of people over the values of each column, true and published."""
     crosses: tuple[CrossTable, ...] = ()
-    """People by two columns, true against published."""
+    """Cross tables of people, true and published."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -93,17 +93,17 @@ class Utility:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The same in plain words."""
+        """Everything in plain words."""
         parts = (self._rows(), self._sizes(), self._loss(), self._worst(), self._margins(), self._queries())
         computed = (*(one.sentence for one in (*self.models, *self.means)), *(one.sentence for one in self.crosses))
         return (*filter(None, parts), *computed)
 
     def __str__(self) -> str:
-        """The same, one sentence a line."""
+        """Everything in plain words, one sentence per line."""
         return "\n".join(self.sentences)
 
     def __repr__(self) -> str:
-        """How much is lost, in one sentence."""
+        """The losses in one sentence."""
         lost = "" if self.loss is None else f", {self.loss:.1%} of what the table said is lost"
         return f"Utility: {self.published:,} of {plural(self.rows, 'row')} published{lost}."
 
@@ -204,7 +204,7 @@ def measure(
     >>> 0 < ri.measure(release).loss < 1
     True
     """
-    # Groups are measured in rows, and where people have several, k asks for people.
+    # Group sizes count rows, but k counts people if they have repeated records.
     k = release.requirement.group_size if release.table.people is None else None
     plan = None if queries == 0 else resolve_workload(workload, queries, seed)
     tables = read_published(release, release.schema)
@@ -300,7 +300,7 @@ def compare(
 def _compared(
     table: Table, release: PublishedRelease, k: int | None, weights: Mapping[str, float] | None, plan: Workload | None
 ) -> Utility:
-    """What was lost, whatever else is asked."""
+    """The losses, without further comparisons."""
     view, declared = from_tables(table, release), int(release.counterfeits.sum())
     real = view.total - declared
     added = declared + max(real - table.records, 0)
@@ -316,7 +316,7 @@ def _by_counts(
     weights: Mapping[str, float] | None,
     wanted: Mapping[str, Any],
 ) -> Utility:
-    """The same of tables that an engine counts."""
+    """The losses, for tables that an engine counts."""
     every = [name for name, asked in wanted.items() if asked]
     if every:
         raise InputError(f"Every row is needed for {', '.join(every)}: leave them out, or use engine memory.")
@@ -330,7 +330,7 @@ def _by_counts(
 def _computed(
     found: Utility, table: Table, published: PublishedRelease, models: Sequence[str], means: Sequence[str]
 ) -> Utility:
-    """With what an analyst computes."""
+    """The losses, with an analyst's computations."""
     if not models and not means:
         return found
     return replace(found, models=models_of(table, published, models), means=means_of(table, published, means))

@@ -1,8 +1,4 @@
-"""Published tables as a recipient counts them: boxes with their numbers of rows, and the sensitive values of groups.
-
-Rows that show the same quasi-identifier values stand in one box. A group is a box, or, where the release numbers its
-groups (two tables, or values permuted inside a group), all boxes with one number.
-"""
+"""Published tables as a recipient counts them: boxes with their numbers of rows, and sensitive values of groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,18 +21,18 @@ __all__ = ["Published", "Values", "from_boxes", "from_tables", "intervals"]
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The published sensitive values, in the original's codes."""
+    """The published sensitive values, in the codes of the original."""
 
     published: Ints
-    """Code to how many rows show it, counterfeits too."""
+    """The number of rows that show each code, including counterfeits."""
     weighted: Floats
-    """The same where a row counts as much as its group has people: what is left when counterfeits are counted out."""
+    """The same with rows weighted so that each group counts its people only, which removes counterfeits."""
     strange: int
-    """Rows with a value that the original lacks."""
+    """Number of rows with a value that the original lacks."""
     counts: "sparse.csr_matrix | None"
-    """Groups x codes: how often a value occurs; None where nobody needs it."""
+    """Groups x codes: the count of each value; None if not needed."""
     totals: Floats | None
-    """Rows of each group with any value, also one that the original lacks; None if all are known."""
+    """Number of rows of each group with any value, including values that the original lacks; None if it lacks none."""
 
     @cached_property
     def _sizes(self) -> Floats:
@@ -51,7 +47,7 @@ class Values:
 
     @cached_property
     def mixture(self) -> Floats:
-        """Group to how likely two of its rows, drawn with replacement, have different values."""
+        """The probability that two rows of a group, drawn with replacement, have different values."""
         if self.counts is None:
             return np.zeros(0)
         squares = np.asarray(self.counts.power(2).sum(axis=1), np.float64).ravel()
@@ -60,7 +56,7 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """What was published of a table."""
+    """The published form of a table."""
 
     table: Table
     """The original."""
@@ -68,29 +64,29 @@ class Published:
     hi: Codes
     """Quasi-identifiers x boxes."""
     rows: Floats
-    """Rows in each box, without those that the release declares to be counterfeits, which may leave a fraction."""
+    """Number of rows in each box, without declared counterfeits, which may leave a fraction."""
     group: Ints
     """The group of each box."""
     sizes: Ints
-    """Rows of each group."""
+    """Number of rows of each group."""
     values: Values | None
-    """The sensitive values; None where none was published."""
+    """The sensitive values; None if none was published."""
     apart: bool
     """Whether sensitive values belong to a group and not to a row: permuted, or in a table of their own."""
 
     @cached_property
     def exact(self) -> bool:
-        """Whether all quasi-identifiers were published as they are."""
+        """Whether all quasi-identifiers were published unchanged."""
         return bool((self.lo == self.hi).all())
 
     @cached_property
     def shares(self) -> "sparse.csr_matrix | None":
-        """Groups x sensitive codes of the original: the share of the group's rows; None where none was published."""
+        """Groups x sensitive codes: the share of the group's rows; None if none was published."""
         return None if self.values is None else self.values.shares
 
     @property
     def total(self) -> int:
-        """Rows that were published."""
+        """Number of published rows."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -101,13 +97,13 @@ class Published:
             low, high = np.full(len(self.sizes), taxonomy.size - 1, np.int32), np.zeros(len(self.sizes), np.int32)
             np.minimum.at(low, self.group, self.lo[place])
             np.maximum.at(high, self.group, self.hi[place])
-            # Whoever sees single rows sees their smallest and largest number too, whatever a release writes.
+            # Single rows show their smallest and largest number too, whatever form a release has.
             lo[place], hi[place] = replace(taxonomy, runs=taxonomy.ordered).snap(np.minimum(low, high), high)
         return lo, hi
 
 
 def from_boxes(release: Release) -> Published:
-    """What a release published, without a look at its texts: enough for everything but queries."""
+    """The published form of a release, without reading its texts: enough for everything but queries."""
     table, draft = release.table, release.draft
     if draft.looks is not None:
         return from_tables(table, read_published(release, release.schema))
@@ -119,7 +115,7 @@ def from_boxes(release: Release) -> Published:
         box = np.arange(len(sizes))
         lo, hi = release.boxes.lo, release.boxes.hi
         if draft.form == Form.GENERALIZED:
-            # Without numbers, groups that look the same are one.
+            # Without group numbers, groups that look the same are one.
             box, first = _alike(lo, hi, table.sizes)
             lo, hi = lo[:, first], hi[:, first]
         rows = np.bincount(box, sizes * real).astype(np.float64)
@@ -136,7 +132,7 @@ def from_boxes(release: Release) -> Published:
 
 
 def _drafted(release: Release, real: Floats, groups: int | None) -> Values | None:
-    """The sensitive values of a release; by group if it is said how many there are."""
+    """The sensitive values of a release; by group, if it states their counts."""
     table, draft = release.table, release.draft
     if not table.schema.sensitive:
         return None
@@ -154,7 +150,7 @@ def _drafted(release: Release, real: Floats, groups: int | None) -> Values | Non
 
 
 def from_tables(table: Table, published: PublishedRelease) -> Published:
-    """What tables say, read from their texts."""
+    """The published form, read from the texts of tables."""
     looks, groups = published.looks, published.groups
     lo, hi = (ends[:, looks.first] for ends in intervals(published, table))
     known: Bools = np.asarray((lo <= hi).all(axis=0))
@@ -162,7 +158,7 @@ def from_tables(table: Table, published: PublishedRelease) -> Published:
     box, first = _alike(lo[:, known], hi[:, known], table.sizes, looks.group[known] if numbered else None)
     merged = np.arange(groups)
     if not numbered:
-        # Without numbers, groups whose texts mean the same are one.
+        # Without group numbers, groups whose texts mean the same are one.
         merged[known], merged[~known] = box, len(first) + np.arange(int((~known).sum()))
     sizes, fakes, strange = (
         np.bincount(merged, each).astype(np.int64)
@@ -182,10 +178,10 @@ def from_tables(table: Table, published: PublishedRelease) -> Published:
 
 
 def intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
-    """Quasi-identifiers x rows: the published intervals; empty ones for rows of nobody in the original.
+    """Quasi-identifiers x rows: the published intervals; empty for counterfeits that show an unknown value.
 
-    A counterfeit may show a value that only earlier tables have. So many rows as are declared to be nobody's, or as
-    there are more than people, may do so; any more, and the table is not of this original.
+    A counterfeit may show a value that only earlier tables have. At most as many rows may do so as are declared as
+    counterfeits, or as there are more rows than people; otherwise the table does not belong to this original.
     """
     published.require(*table.schema.quasi)
     main = published.main
@@ -203,7 +199,7 @@ def intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
 
 
 def _alike(lo: Codes, hi: Codes, sizes: Sequence[int], number: Ints | None = None) -> tuple[Ints, Ints]:
-    """The box of each row (or group): same intervals, same number; and one row of each box."""
+    """The box of each row (or group), by intervals and number; and one row of each box."""
     codes, bounds = ([], []) if number is None else ([number], [int(number.max(initial=0)) + 1])
     for low, high, size in zip(lo, hi, sizes, strict=True):
         found, code = distinct_keys(low * np.int64(size) + high, size * size)
@@ -214,7 +210,7 @@ def _alike(lo: Codes, hi: Codes, sizes: Sequence[int], number: Ints | None = Non
 
 
 def _read_values(published: PublishedRelease, table: Table, group: Ints, real: Floats) -> Values | None:
-    """The values that tables show; rows with one that the original lacks count in their groups."""
+    """The values that tables show; rows with a value that the original lacks count in their groups."""
     names, frame, weights = table.schema.sensitive, published.values, published.weights
     if not names or not set(names) <= set(frame.columns):
         return None
@@ -235,7 +231,7 @@ def _matrix(counts: Floats, group: Ints, value: Codes | Ints, shape: tuple[int, 
 
 
 def _sensitive(frame: pl.DataFrame, table: Table) -> Ints:
-    """The original's code of each row's sensitive values taken together; -1 where it has none."""
+    """The original's joint code of each row's sensitive values; -1 for values that it lacks."""
     columns = [
         coding.encode(prepare(frame[name], coding.hierarchy))[0]
         for name, coding in zip(table.schema.sensitive, table.secrets, strict=True)

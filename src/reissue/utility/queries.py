@@ -48,20 +48,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Workload:
-    """What random queries look like."""
+    """The parameters of random queries."""
 
     queries: int = 1000
     attributes: tuple[int, int] | Literal["all", "half"] = (1, 3)
-    """How many quasi-identifiers a query asks about: least and most, all, or from 2 to half of them."""
+    """Minimum and maximum number of quasi-identifiers in a query, or "all", or "half" for 2 to half of them."""
     predicate: Literal["range", "values"] = "range"
     sensitive: Literal["none", "value", "range", "values"] = "range"
-    """What a query asks about the sensitive value; nothing where the schema has none."""
+    """What a query asks about the sensitive value, if the schema has one."""
     selectivity: float = 0.05
     width: float | None = None
-    """The share of its domain that each predicate takes, instead of what follows from the selectivity."""
+    """The share of its domain that each predicate covers; by default it follows from the selectivity."""
     seed: int = 0
     bound: float = 0.001
-    """The share of the rows that a true count is taken for at least, when errors are divided by it."""
+    """The minimum true count in a relative error, as a share of the rows."""
 
     def __post_init__(self) -> None:
         if self.queries < 1:
@@ -74,7 +74,7 @@ class Workload:
             raise InputError("`attributes` must be the least and the most of them, at least 1, or 'all' or 'half'.")
 
     def sizes(self, quasi: int) -> tuple[int, int]:
-        """The least and the most quasi-identifiers a query asks about, out of those there are."""
+        """The minimum and maximum number of quasi-identifiers in a query, given how many there are."""
         if isinstance(self.attributes, tuple):
             least, most = self.attributes
         else:
@@ -92,7 +92,7 @@ WORKLOADS = {
 
 
 def resolve_workload(workload: Workload | str, queries: int | None = None, seed: int | None = None) -> Workload:
-    """A workload by name, with another number of queries or seed if given."""
+    """Return a workload by name, with another number of queries or seed if given."""
     if isinstance(workload, str):
         if workload not in WORKLOADS:
             raise InputError("There is no workload of that name." + nearest(workload, WORKLOADS))
@@ -103,19 +103,19 @@ def resolve_workload(workload: Workload | str, queries: int | None = None, seed:
 
 @dataclass(frozen=True, eq=False)
 class Predicates:
-    """What all queries ask about one attribute, each a range of codes or a set of them."""
+    """The predicates of all queries on one attribute, each a range or a set of codes."""
 
     asked: Bools
-    """Which queries ask about it at all."""
+    """Which queries have a predicate on it."""
     first: Ints
     last: Ints
-    """Query to its range of codes; all codes where it does not ask."""
+    """The range of codes of each query; all codes without a predicate."""
     chosen: tuple[Ints, ...] | None = None
-    """Query to its set of codes, where sets are asked for."""
+    """The set of codes of each query, if predicates are sets."""
     size: int = 0
 
     def mask(self, block: slice) -> Bools:
-        """Codes x queries of a block: whether the code is wanted."""
+        """Codes x queries of a block: whether the code matches."""
         codes = np.arange(self.size)[:, np.newaxis]
         wanted = (codes >= self.first[block]) & (codes <= self.last[block])
         if self.chosen is not None:
@@ -129,7 +129,7 @@ class Predicates:
 def draw_queries(
     workload: Workload, taxonomies: Sequence[Taxonomy], domain: Domain | None
 ) -> tuple[list[Predicates], Predicates | None]:
-    """Random queries: the predicates on each quasi-identifier, and on the sensitive value if queries ask about it."""
+    """Draw random queries: predicates on each quasi-identifier, and on the sensitive value if the workload has any."""
     rng = np.random.default_rng(workload.seed)
     secret = domain is not None and workload.sensitive != "none"
     least, most = workload.sizes(len(taxonomies))
@@ -152,7 +152,7 @@ def draw_queries(
 def _predicates(
     rng: np.random.Generator, asked: Bools, shares: "np.ndarray", size: int, taxonomy: Taxonomy | None, kind: str
 ) -> Predicates:
-    """One attribute's predicates; nobody asks for the missing value."""
+    """The predicates on one attribute, which never match the missing value."""
     known = size - 1 if taxonomy is not None and taxonomy.missing and size > 1 else size
     widths = np.ones(len(asked), np.int64) if kind == "value" else np.ceil(shares * known - 1e-9).astype(np.int64)
     widths = np.clip(widths, 1, known)
@@ -168,8 +168,8 @@ def _predicates(
 
 
 def _stretches(rng: np.random.Generator, positions: "np.ndarray", shares: "np.ndarray") -> tuple[Ints, Ints]:
-    """Ranges that take a share of a line each, as the leaves on them; at least the next leaf."""
-    positions = positions / 2  # so that the distance of the largest numbers is a number too
+    """Ranges that each cover a share of a line, as leaves; at least the next leaf."""
+    positions = positions / 2  # so that the distance between the largest floats does not overflow
     span = float(positions[-1] - positions[0])
     start = positions[0] + rng.random(len(shares)) * (span - shares * span)
     slack = math.ulp(span) * 4
@@ -181,19 +181,20 @@ def _stretches(rng: np.random.Generator, positions: "np.ndarray", shares: "np.nd
 
 Singles: TypeAlias = NDArray[np.float32]
 _ROWS = 255 * 64
+"""Number of rows per block: 255 ones fit a byte."""
 _CELLS = 10_000_000
-"""How many (leaf, query) pairs are looked at together."""
+"""Number of (leaf, query) pairs that are processed together."""
 
 
 @dataclass(frozen=True)
 class QueryError:
-    """How far off random count queries are, relative to the true counts."""
+    """The relative errors of random count queries."""
 
     queries: int
     mean: float
     median: float
     empty: int
-    """Queries whose true count is below the bound."""
+    """Number of queries whose true count is below the bound."""
     seed: int
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,7 +217,7 @@ def query_error(published: Published, workload: Workload) -> QueryError:
 
 
 def _blocks(predicates: Sequence[Predicates]) -> Iterator[slice]:
-    """Runs of queries that are worked on together; a multiple of eight of them."""
+    """Blocks of queries that are processed together; a multiple of eight."""
     leaves = sum(predicate.size for predicate in predicates)
     width = int(np.clip(_CELLS // max(leaves, 1), 8, 1024)) // 8 * 8
     queries = len(predicates[0].asked)
@@ -224,7 +225,7 @@ def _blocks(predicates: Sequence[Predicates]) -> Iterator[slice]:
 
 
 def true_counts(columns: Sequence[Codes], predicates: Sequence[Predicates]) -> Ints:
-    """How many rows each query matches."""
+    """The number of rows that match each query."""
     found = [
         sum(
             (_total(bits) for bits in _matches(columns, predicates, block)),
@@ -236,7 +237,7 @@ def true_counts(columns: Sequence[Codes], predicates: Sequence[Predicates]) -> I
 
 
 def _matches(columns: Sequence[Codes], predicates: Sequence[Predicates], block: slice) -> Iterator[NDArray[np.uint8]]:
-    """Rows x queries, a run of rows at a time: 1 where the row matches the query."""
+    """Rows x queries, block by block of rows: 1 if the row matches the query."""
     width = block.stop - block.start
     tables = [np.packbits(predicate.mask(block), axis=1) for predicate in predicates]
     for start in range(0, len(columns[0]), _ROWS):
@@ -248,7 +249,7 @@ def _matches(columns: Sequence[Codes], predicates: Sequence[Predicates], block: 
 
 
 def _total(bits: NDArray[np.uint8]) -> Ints:
-    """Sums over rows; 255 ones fit a byte, and adding bytes is what a processor does best."""
+    """Sums over rows; 255 ones fit a byte, and processors add bytes fastest."""
     whole = len(bits) // 255 * 255
     by_byte = np.add.reduce(bits[:whole].reshape(-1, 255, bits.shape[1]), axis=1, dtype=np.uint8)
     sums: Ints = by_byte.sum(axis=0, dtype=np.int64) + bits[whole:].sum(axis=0, dtype=np.int64)
@@ -256,7 +257,7 @@ def _total(bits: NDArray[np.uint8]) -> Ints:
 
 
 def estimates(published: Published, quasi: Sequence[Predicates], secret: Predicates | None) -> Floats:
-    """What a recipient expects each query to count."""
+    """The count that a recipient expects for each query."""
     every = [*quasi, *([secret] if secret else [])]
     return np.concatenate([_estimate(published, quasi, secret, block) for block in _blocks(every)])
 
@@ -268,7 +269,7 @@ def _estimate(published: Published, quasi: Sequence[Predicates], secret: Predica
     for part in _insides(published, quasi, block):
         boxes = slice(start, start + len(part))
         if mask is not None and published.shares is not None:
-            # Boxes stand in the order of their groups, so a run of boxes has few groups.
+            # Boxes are sorted by group, so a block of boxes has few groups.
             groups, place = np.unique(published.group[boxes], return_inverse=True)
             np.multiply(part, np.asarray(published.shares[groups] @ mask, np.float32)[place], out=part)
         expected += published.rows[boxes].astype(np.float32) @ part
@@ -277,7 +278,7 @@ def _estimate(published: Published, quasi: Sequence[Predicates], secret: Predica
 
 
 def _insides(published: Published, quasi: Sequence[Predicates], block: slice) -> Iterator[Singles]:
-    """Boxes x queries, a run of boxes at a time: the share of the box that lies inside the query."""
+    """Boxes x queries, block by block of boxes: the share of the box inside the query."""
     if published.exact:
         for bits in _matches(list(published.lo), quasi, block):
             yield bits.astype(np.float32)
@@ -296,7 +297,7 @@ def _insides(published: Published, quasi: Sequence[Predicates], block: slice) ->
 
 
 def _shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Ints, block: slice) -> Singles:
-    """Intervals x queries: the share of the interval inside the query; everything where the query does not ask."""
+    """Intervals x queries: the share of the interval inside the query; 1 without a predicate."""
     if taxonomy.ordered and predicate.chosen is None:
         share = _stretch_shares(predicate, taxonomy, lo, hi, block)
     else:
@@ -308,9 +309,9 @@ def _shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Ints, block
 
 
 def _stretch_shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Ints, block: slice) -> Floats:
-    """Overlaps on a line: whole numbers and days count as one each, other numbers by length."""
+    """Overlaps on a line: whole numbers and days count one each, other numbers by length."""
     line, last = taxonomy.positions, taxonomy.size - 1 - taxonomy.missing
-    # Halves, so that the distance of the largest numbers is a number too.
+    # Halves, so that the distance between the largest floats does not overflow.
     unit, line = float(np.all(line[: last + 1] == np.floor(line[: last + 1]))) / 2, line / 2
     low, high = line[lo][:, np.newaxis], line[np.minimum(hi, last)][:, np.newaxis]
     start, end = line[predicate.first[block]], line[np.minimum(predicate.last[block], last)]
@@ -318,6 +319,6 @@ def _stretch_shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Int
     whole = high - low + unit
     share = np.where(whole > 0, np.clip(inside, 0, None) / np.where(whole > 0, whole, 1), inside >= 0)
     if taxonomy.missing:
-        # Beside the numbers the root holds the missing value, one leaf among all; nobody asks for that one.
+        # Beside numbers, the root contains the missing value, one leaf among all, which no query matches.
         share *= np.where(hi > last, last / taxonomy.size * (lo <= last), 1)[:, np.newaxis]
     return share

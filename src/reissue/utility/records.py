@@ -30,25 +30,25 @@ _HELP = "Write it as  outcome ~ column + column;  a name with spaces or signs st
 
 @dataclass(frozen=True)
 class Variable:
-    """A column, or whether it has one certain value: `disease[flu]`."""
+    """A column, or an indicator of one of its values: `disease[flu]`."""
 
     column: str
     value: str | None = None
 
     def __str__(self) -> str:
-        """As it was written."""
+        """The formula as written."""
         return self.column if self.value is None else f"{self.column}[{self.value}]"
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An outcome, and what explains it."""
+    """An outcome and its explanatory variables."""
 
     outcome: Variable
     terms: tuple[Variable, ...]
 
     def __str__(self) -> str:
-        """As it was written."""
+        """The formula as written."""
         return f"{self.outcome} ~ {' + '.join(map(str, self.terms))}"
 
     @classmethod
@@ -65,7 +65,7 @@ class Formula:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """The parts between signs that stand outside backticks."""
+    """Split at signs outside backticks."""
     parts = re.findall(rf"(?:`[^`]*`|[^`{re.escape(sign)}])+", text)
     return [part.strip() for part in parts] if text.count(sign) or len(parts) == 1 else [text]
 
@@ -83,22 +83,22 @@ def _variable(text: str, columns: Sequence[str]) -> Variable:
 
 
 _FEW = 12
-"""Groups are the nodes of the finest level of a taxonomy that has at most this many."""
+"""Groups are the nodes of the finest level of a taxonomy with at most this many nodes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """How a column enters a computation: for each leaf its numbers."""
+    """How a column enters a computation: numbers for each leaf."""
 
     labels: tuple[str, ...]
-    """One for a number, one for each category."""
+    """One label for a number, one per category otherwise."""
     leaves: Floats
-    """Leaves x labels; not a number for the missing value."""
+    """Leaves x labels; NaN for the missing value."""
     line: bool
     """Whether leaves lie on a line, so that a range stands for its middle."""
 
     def over(self, lo: Codes, hi: Codes, weights: Floats | None) -> Floats:
-        """Rows x labels: what is expected of published intervals; without weights also of those that say nothing."""
+        """Rows x labels: the expectation over published intervals; without weights also for uninformative ones."""
         known = ~np.isnan(self.leaves[:, 0])
         last = int(np.flatnonzero(known).max(initial=-1))
         high = np.minimum(hi, last)
@@ -112,7 +112,7 @@ class Scale:
 
 
 def _filled(found: Floats, nothing: Bools, weights: Floats) -> Floats:
-    """Rows that say nothing, with the mean of those that say something."""
+    """Uninformative rows, filled with the mean of the others."""
     some = ~nothing & ~np.isnan(found[:, 0]) & (weights > 0)
     if some.any() and nothing.any():
         found[nothing] = weights[some] @ found[some] / weights[some].sum()
@@ -120,9 +120,9 @@ def _filled(found: Floats, nothing: Bools, weights: Floats) -> Floats:
 
 
 def scale_of(table: Table, variable: Variable, *, bands: bool = False) -> Scale:
-    """How a variable enters: numbers as they are, else one label for each category.
+    """How a variable enters a computation: numbers as they are, otherwise one label per category.
 
-    With `bands` texts count as the middle of the numbers in them, if all have some.
+    With `bands`, texts count as the middle of the numbers in them, if all have some.
     """
     coding = _coding(table, variable.column)
     if variable.value is not None:
@@ -134,7 +134,7 @@ def scale_of(table: Table, variable: Variable, *, bands: bool = False) -> Scale:
 
 
 def groups_of(table: Table, variable: Variable) -> Scale:
-    """A column as groups of people: the finest level of its taxonomy that has few nodes, else its values."""
+    """A column as groups of people: the finest level of its taxonomy with few nodes, else its values."""
     coding = _coding(table, variable.column)
     if variable.value is not None:
         return _indicator(coding, variable)
@@ -161,7 +161,7 @@ def _indicator(coding: Coding, variable: Variable) -> Scale:
 
 
 def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
-    """Leaf to its number, if all have one."""
+    """The number of each leaf, if all have one."""
     kind = coding.leaves.dtype
     if kind.is_numeric() or kind in {pl.Boolean, pl.Date}:
         values = coding.leaves.to_physical().cast(pl.Float64).to_numpy()
@@ -176,7 +176,7 @@ def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
 
 
 def _middle(text: str) -> float | None:
-    """The middle of a band: `3-5`, `[20, 34]`, `v6-8`; of one that is open, the end that it has."""
+    """The middle of a band: `3-5`, `[20, 34]`, `v6-8`; of a half-open one, its end."""
     span = span_of(text)
     ends = [] if span is None or span.days else [float(end) for end in (span.low, span.high) if np.isfinite(end)]
     ends = ends or [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)][:2]
@@ -193,7 +193,7 @@ def _coding(table: Table, column: str) -> Coding:
 
 
 def _kept(table: Table, column: str) -> Coding:
-    """The coding of a column that is published as it is."""
+    """The coding of a column that is published unchanged."""
     return Coding.build(Hierarchy(), prepare(table.frame[column], Hierarchy()), published=False)
 
 
@@ -209,7 +209,7 @@ class Records:
         return np.ones(self.table.rows)
 
     def expect(self, column: str, scale: Scale, *, evenly: bool = False) -> Floats:  # noqa: ARG002
-        """Rows x labels; numbers that the taxonomy's ends hide are known here."""
+        """Rows x labels; numbers beyond bottom and top coding are known here."""
         coding = _coding(self.table, column)
         if scale.line and any(coding.taxonomy.open_ends):
             return self.table.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()[:, np.newaxis]
@@ -226,7 +226,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class PublishedRecords:
-    """What was published of a table, row by row of the table that has the quasi-identifiers."""
+    """The published table, row by row of the table with the quasi-identifiers."""
 
     table: Table
     published: PublishedRelease
@@ -237,7 +237,7 @@ class PublishedRecords:
 
     @cached_property
     def weights(self) -> Floats:
-        """Row to how many people it stands for; none where it shows a value that nobody has."""
+        """The number of people that each row stands for; 0 if it shows a value that nobody has."""
         lo, hi = self._intervals
         nobody: Bools = np.asarray((lo > hi).any(axis=0))
         group, release = self.published.group, self.published
@@ -246,7 +246,7 @@ class PublishedRecords:
         return np.asarray(np.where(nobody, 0.0, share[group]))
 
     def expect(self, column: str, scale: Scale, *, evenly: bool = False) -> Floats:
-        """Rows x labels: what a reader expects; `evenly`: of `*`, too, all values alike, not the mean of other rows."""
+        """Rows x labels: what a recipient expects; with `evenly`, all values of `*` count alike."""
         schema = self.table.schema
         self.published.require(column)
         if column in schema.quasi:
@@ -275,7 +275,7 @@ def _encoded(coding: Coding, column: pl.Series) -> Codes:
 
 
 def _at(scale: Scale, codes: Codes) -> Floats:
-    """The numbers of leaves; none for a value that the original lacks."""
+    """The numbers of leaves; NaN for values that the original lacks."""
     found = scale.leaves[np.maximum(codes, 0)]
     found[codes < 0] = np.nan
     return np.asarray(found)

@@ -1,8 +1,4 @@
-"""Side by side: how values are spread, one column against another, and rows, in the true table and as published.
-
-Published counts are what a reader expects: a row is spread evenly over its published range, a sensitive value that
-belongs to a group over the rows of the group, and counterfeits are counted out. O(rows x labels).
-"""
+"""Tabulations, true and published: distributions of columns, cross tables, and some rows."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,15 +16,15 @@ from reissue.utility.records import PublishedRecords, Records, Scale, Variable, 
 __all__ = ["CrossTable", "Distribution", "PairedRows", "cross_table", "distributions", "paired_rows", "suggested_model"]
 
 _MOST = 12
-"""Labels of a column; further ones are put together."""
+"""Maximum number of labels of a column; the others are merged."""
 _FEW = 3
-"""Categories of a column that is simple enough for a suggested model."""
+"""Maximum number of categories of a column in a suggested model."""
 _OTHERS, _MISSING = "others", "missing"
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How the people of a table are spread over the values of a column, truly and as published."""
+    """The distribution of people over the values of a column, true and published."""
 
     column: str
     labels: tuple[str, ...]
@@ -42,7 +38,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class CrossTable:
-    """People by two columns, truly and as published."""
+    """People by two columns, true and published."""
 
     down: str
     across: str
@@ -53,13 +49,13 @@ class CrossTable:
 
     @property
     def off(self) -> float:
-        """The share of people who would have to be moved to get from one to the other."""
+        """The share of people who would have to move to get from one to the other."""
         one, other = np.array(self.true), np.array(self.published)
         return float(np.abs(one / max(one.sum(), 1e-9) - other / max(other.sum(), 1e-9)).sum() / 2)
 
     @property
     def sentence(self) -> str:
-        """In one sentence."""
+        """The difference in one sentence."""
         return f"{self.down} by {self.across}: {self.off:.1%} of the people are counted in another cell than they are."
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,16 +65,16 @@ class CrossTable:
 
 @dataclass(frozen=True)
 class PairedRows:
-    """Some rows of a table, and the same as they go out."""
+    """Some rows of a table, and the same rows as published."""
 
     before: pl.DataFrame
     after: pl.DataFrame
     same: bool
-    """Whether both are the same people, row by row; else what goes out does not say who is who even to us."""
+    """Whether both show the same people, row by row; some forms hide who is who even from us."""
 
 
 def distributions(table: Table, published: PublishedRelease) -> tuple[Distribution, ...]:
-    """Every quasi-identifier and sensitive column that was published."""
+    """The distributions of all quasi-identifiers and published sensitive columns."""
     shown = {*published.main.columns, *published.values.columns}
     names = [name for name in (*table.schema.quasi, *table.schema.sensitive) if name in shown]
     sides = Records(table), PublishedRecords(table, published)
@@ -121,7 +117,7 @@ def _crossed(side: Records | PublishedRecords, columns: tuple[str, str], scales:
 
 
 def paired_rows(release: Release, rows: int = 8) -> PairedRows:
-    """Rows from all over the table, and how they go out; in forms that hide who is who, any rows that go out."""
+    """Rows from all over the table, and how they are published; in forms that hide who is who, any published rows."""
     table, draft, schema = release.table, release.draft, release.schema
     names = [name for name in table.frame.columns if name in {*schema.quasi, *schema.sensitive, *schema.kept}]
     kept = np.flatnonzero(draft.groups >= 0)
@@ -139,7 +135,7 @@ def paired_rows(release: Release, rows: int = 8) -> PairedRows:
 
 
 def suggested_model(table: Table) -> str:
-    """A regression that an analyst may want: a sensitive number, or the most frequent value, by simple columns."""
+    """A regression that an analyst may want: a sensitive number, or the most frequent value, on simple columns."""
     numbers = [name for name in table.schema.quasi if len(scale_of(table, Variable(name)).labels) <= _FEW][:4]
     if not numbers or not table.schema.sensitive:
         return ""
@@ -157,7 +153,7 @@ def _quoted(name: str) -> str:
 
 
 def _scale(table: Table, name: str) -> Scale:
-    """A column as few labels: groups of its taxonomy, else runs of numbers, else the most frequent values."""
+    """A column with few labels: groups of its taxonomy, else ranges of numbers, else the most frequent values."""
     scale = groups_of(table, Variable(name))
     if len(scale.labels) <= _MOST:
         return scale
@@ -173,7 +169,7 @@ def _scale(table: Table, name: str) -> Scale:
 
 
 def _runs(scale: Scale, often: Floats) -> Scale:
-    """Neighbouring numbers put together, about as many people in each."""
+    """Ranges of neighbouring numbers, with about as many people in each."""
     ends = np.searchsorted(np.cumsum(often), np.linspace(0, often.sum(), _MOST + 1)[1:-1])
     starts = np.unique(np.concatenate([[0], ends + 1]))
     starts = starts[starts < len(often)]
@@ -186,7 +182,7 @@ def _runs(scale: Scale, often: Floats) -> Scale:
 
 
 def _known(expected: Floats, weights: Floats) -> Floats:
-    """Rows x labels, and one more for the missing value, by weight."""
+    """Rows x labels, with one more for the missing value, by weight."""
     missing = np.isnan(expected[:, :1])
     return np.asarray(np.hstack([np.where(missing, 0.0, expected), missing]) * weights[:, None])
 

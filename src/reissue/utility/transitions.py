@@ -41,23 +41,23 @@ class Transition:
     true: float
     low: float
     high: float
-    """The 95% sampling interval of the true share."""
+    """The upper end of the 95% sampling interval of the true share."""
     published: float
-    """What a reader would estimate."""
+    """A recipient's estimate."""
     least: float
     most: float
-    """What the releases allow; the same as `published` where rows are linked."""
+    """The largest share compatible with the releases; the same as `published` if rows are linked."""
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """All transitions between two releases that somebody makes or the releases lead to expect."""
+    """All transitions between two releases, true and as the releases suggest."""
 
     people: int
-    """Those who are in both tables."""
+    """Number of people in both tables."""
     linked: bool
     stay: Transition
-    """The share of those who keep their value."""
+    """The share of people who keep their value."""
     each: tuple[Transition, ...]
     """By value before and after, the most frequent first."""
 
@@ -67,7 +67,7 @@ class Transitions:
 
     @property
     def sentence(self) -> str:
-        """In one sentence."""
+        """The comparison in one sentence."""
         stay = self.stay
         true = f"Of {self.people:,} people in both tables {stay.true:.1%} keep their value"
         if self.linked:
@@ -86,7 +86,7 @@ def transitions(
 ) -> Transitions:
     """Compare the transitions between two tables with what their releases say; each pair is original and published.
 
-    `link` names a published column that tells who is the same in both releases; of panels it is the slot.
+    `link` names a published column that identifies people in both releases; for panels, the seat.
     """
     if schema.identifier is None or not schema.sensitive:
         raise SchemaError("Transitions are of people: the schema must name an identifier and a sensitive column.")
@@ -113,14 +113,14 @@ def transitions(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One table and what was published of it."""
+    """A table and its published form."""
 
     table: Table
     published: PublishedRelease
     true: pl.Series
     """The sensitive value of each row, as text."""
     shown: pl.Series
-    """The same of the published rows."""
+    """The sensitive value of each published row, as text."""
 
     @classmethod
     def of(cls, original: Any, published: Any, schema: Schema, dialect: Dialect) -> "_Side":
@@ -136,7 +136,7 @@ class _Side:
         return pl.DataFrame({"person": ids, "value": self.true})
 
     def bounds(self, names: Sequence[str], both: int) -> tuple[Ints, Ints, Floats]:
-        """By value: the fewest and the most of those in both tables who have it, and its published share."""
+        """The minimum and maximum number of those in both tables with each value, and its published share."""
         counts = _histogram(self.shown, self.published.weights.astype(np.float64), names)
         rows, fakes = int(counts.sum()), int(self.published.counterfeits.sum())
         real = rows - fakes
@@ -170,7 +170,7 @@ def _histogram(values: pl.Series, weights: Floats, names: Sequence[str]) -> Floa
 
 
 def _counted(before: pl.Series, after: pl.Series, weights: Floats, names: Sequence[str]) -> Floats:
-    """Values x values: how many go from one to the other."""
+    """Values x values: the number of people who go from one to the other."""
     places = dict(zip(names, range(len(names)), strict=True))
     first, second = (one.replace_strict(places, return_dtype=pl.Int64).to_numpy() for one in (before, after))
     flat = np.bincount(first * len(names) + second, weights, len(names) ** 2)
@@ -198,5 +198,5 @@ def _compared(
 
 
 def _shown(name: str) -> str:
-    """A value as people read it: the missing one, and several columns, in words."""
+    """A value in words: a missing one, or those of several columns."""
     return name.replace(MISSING, "missing").replace(SEPARATOR, ", ")

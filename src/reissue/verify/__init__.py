@@ -1,1 +1,1 @@
-"""Checks that share no arithmetic with the methods: what published columns satisfy."""
+"""Checks of what published columns satisfy, by code that shares no arithmetic with the methods."""

@@ -1,8 +1,8 @@
-"""A release that lies in parts, checked a part at a time: all that is kept of a part is what its groups look like.
+"""Checking a release in parts, one part at a time: of each part only the appearance of its groups is kept.
 
-Groups of different parts may look the same, and then they are one group to whoever reads them. Looks are compared as
-64-bit numbers, so such groups are found, and these few are counted together once more. Two different looks may have the
-same number: then more is counted together than need be, never less.
+Groups of different parts may look the same; to a recipient they are one group. Appearances are compared as 64-bit
+numbers, and the few groups that share one are counted together once more. If two different appearances had the same
+number, more groups than necessary would be counted together, never fewer.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ __all__ = ["meets_by_parts", "value_totals"]
 def meets_by_parts(
     whole: Source, parts: Sequence[Source], schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()
 ) -> bool:
-    """Whether a release meets a requirement, counted from its published columns, as `meets` says of it as a whole."""
+    """Whether a release in parts meets a requirement, counted from its published columns; see `meets`."""
     if len(parts) < 2 or len(schema.sensitive) > 1:
         return meets(read_counted(whole, schema), schema, requirement, secrets)
     compares = requirement.sensitive and schema.sensitive and secrets
@@ -50,7 +50,7 @@ def meets_by_parts(
 
 @dataclass(frozen=True, eq=False)
 class _PartResult:
-    """The groups of a part: what they look like, and whether each meets the requirement by itself."""
+    """The groups of a part: their appearance, and whether each meets the requirement by itself."""
 
     looks: Ints
     met: Bools
@@ -62,31 +62,31 @@ class _PartCheck:
     requirement: Requirement
     secrets: Sequence[Coding]
     totals: Ints | None
-    """How often each sensitive value is in the whole release: shares are compared with these."""
+    """The count of each sensitive value in the whole release, with which shares are compared."""
 
     def groups(self, release: PublishedRelease) -> CheckedGroups:
-        """A part's groups, with the whole release's shares."""
+        """The groups of a part, with the shares of the whole release."""
         groups = read_groups(release, secrets=self.secrets, sensitive=self.requirement.sensitive)
         if self.totals is None:
             return groups
         return replace(groups, domain=Domain(self.totals, groups.domain.taxonomy))
 
     def judged(self, release: PublishedRelease) -> _PartResult | None:
-        """None where groups are not told apart by what they look like."""
+        """The result for a part; None if groups cannot be told apart by appearance."""
         if release.form != Form.GENERALIZED:
             return None
         groups = self.groups(release)
         return _PartResult(_looks(groups)[0], self.met(groups))
 
     def met(self, groups: CheckedGroups) -> Bools:
-        """Group to whether all that is asked for holds."""
+        """Which groups meet the whole requirement."""
         met = np.ones(groups.total, np.bool_)
         for part in self.requirement.parts():
             met &= judge_columns(part, [groups])[0][1].to_numpy()
         return met
 
     def met_together(self, parts: Sequence[Source], shared: Ints) -> bool:
-        """The same of all groups of these parts that look like others, each counted over all parts."""
+        """Whether the groups of these parts that look alike meet it when counted over all parts."""
         kept, times = [], []
         for part in parts:
             release = read_counted(part, self.schema)
@@ -99,14 +99,14 @@ class _PartCheck:
 
 
 def value_totals(release: Source, schema: Schema, secrets: Sequence[Coding]) -> Ints:
-    """How often each sensitive value is in a release."""
+    """The count of each sensitive value in a release."""
     (coding,), counted = secrets, release.counts(schema.sensitive)
     codes, _ = coding.encode(prepare(counted.values[schema.sensitive[0]], coding.hierarchy))
     return np.bincount(codes, counted.times.to_numpy(), coding.taxonomy.size).astype(np.int64)
 
 
 def _looks(groups: CheckedGroups) -> tuple[Ints, Ints]:
-    """A number for what each group looks like, equal in all parts of one run; and the group of each row."""
+    """A number for the appearance of each group, equal in all parts of a run; and the group of each row."""
     if groups.rows is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     quasi, key = groups.rows

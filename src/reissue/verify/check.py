@@ -65,36 +65,35 @@ _SPARED = (
     "value of its own."
 )
 _LESS_IS_WORSE = {"k", "l", "entropy-l", "simple-l", "m-unique", "k-e"}
-"""Measures of which the smallest is the worst."""
+"""Measures whose smallest value is the worst."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One thing that was measured: the worst over all groups."""
+    """A measure: its worst value over all groups."""
 
     name: str
-    """The requirement that the value belongs to, as it is written."""
+    """The requirement that the value belongs to, as written."""
     value: float | None
-    """None where no finite value would do."""
+    """None if no finite value would do."""
     sentence: str
     column: str = ""
-    """The sensitive column in which it is worst, where there are several; all names where it is worst of their
-    combination."""
+    """The sensitive column in which it is worst, if there are several; all names for their combination."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Whether one requirement is met, and where not."""
+    """The verdict on one requirement, and the groups that violate it."""
 
     requirement: str
     met: bool
     groups: int
-    """Groups that fall short."""
+    """Number of groups that violate it."""
     rows: int
-    """Rows in those groups; or people, if that is the unit."""
+    """Number of rows, or people, in those groups."""
     unit: str = "rows"
     columns: tuple[str, ...] = ()
-    """The sensitive columns that fall short, where there are several; all names for their combination."""
+    """The sensitive columns in which it is violated, if there are several; all names for their combination."""
 
     @property
     def sentence(self) -> str:
@@ -134,26 +133,26 @@ class Check:
     measures: tuple[Measure, ...]
     verdicts: tuple[CheckResult, ...] = ()
     form: Form = Form.GENERALIZED
-    """How the table was taken to be published."""
+    """The form in which the table was taken to be published."""
     risk: Risk | None = None
-    """How likely records are linked to their people."""
+    """The risk of re-identification."""
     people: int | None = None
-    """Different people in it, where people have several rows: then people are counted, and not rows."""
+    """Number of different people, if people have repeated records; then people are counted instead of rows."""
     columns: Mapping[str, tuple[Measure, ...]] = field(default_factory=dict)
-    """Where there are several sensitive columns: each column, and all names for their combination, to its measures."""
+    """With several sensitive columns: the measures of each, and of their combination under all names."""
     unprotected: int = 0
-    """Records (or people) with a sensitive value that needs no protection: in any column."""
+    """Number of records (or people) with an unprotected sensitive value in any column."""
 
     @property
     def first(self) -> str:
-        """How much there is, and what was taken for a group."""
+        """The size of the table, and what counted as a group."""
         whose = "" if self.people is None else f" of {self.people:,} people"
         spared = _SPARED.format(f"{self.unprotected:,}") if self.unprotected else ""
         return f"{self.rows:,} rows{whose} in {self.groups:,} groups{_TAKEN[self.form]}{spared}"
 
     @property
     def by_column(self) -> tuple[str, ...]:
-        """What each sensitive column by itself shows, where there are several; one sentence each."""
+        """One sentence for each of several sensitive columns."""
         told = []
         for column, measures in self.columns.items():
             known = {one.name: one.value for one in measures}
@@ -166,7 +165,7 @@ class Check:
 
     @property
     def met(self) -> bool:
-        """Whether all that was asked for is met."""
+        """Whether the whole requirement is met."""
         return all(verdict.met for verdict in self.verdicts)
 
     def __getitem__(self, name: str) -> float | None:
@@ -177,13 +176,13 @@ class Check:
         return values[name]
 
     def __str__(self) -> str:
-        """Everything in words, one sentence a line."""
+        """Everything in words, one sentence per line."""
         risk = () if self.risk is None else self.risk.sentences
         parts = (m.sentence for m in self.measures), self.by_column, risk, (v.sentence for v in self.verdicts)
         return "\n".join([self.first, *(sentence for part in parts for sentence in part)])
 
     def __repr__(self) -> str:
-        """What was asked for, or how large groups are, in one sentence."""
+        """The verdict, or the size of groups, in one sentence."""
         said = " ".join(verdict.sentence for verdict in self.verdicts) or self.first
         return f"Check of {plural(self.rows, 'row')}: {said}"
 
@@ -206,7 +205,7 @@ def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Seq
     """Whether a release meets a requirement, counted from its published columns.
 
     `secrets` are the holder's codings of the sensitive columns. Distances are measured from the distribution in the
-    published table, which is all that its readers see.
+    published table, which is all that recipients see.
     """
     return not unmet(published, schema, requirement, secrets)
 
@@ -214,7 +213,7 @@ def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Seq
 def unmet(
     published: Any, schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()
 ) -> tuple[CheckResult, ...]:
-    """The parts of a requirement that a release does not meet; arguments as of `meets`."""
+    """Return the parts of a requirement that a release violates; for the arguments see `meets`."""
     release = read_published(published, schema, as_text=False)
     if not release.consistent:
         return (CheckResult(str(requirement), met=False, groups=release.groups, rows=release.values.height),)
@@ -328,7 +327,7 @@ def check(
 
 
 def _refuse(release: PublishedRelease, by: str | None) -> None:
-    """Stop at tables that cannot be counted."""
+    """Refuse tables that cannot be counted."""
     for frame, needed in (
         (release.main, (*release.schema.quasi, *([by] if by else []))),
         (release.values, release.schema.sensitive),
@@ -345,7 +344,7 @@ def _refuse(release: PublishedRelease, by: str | None) -> None:
 
 
 def _refuse_several_rows(requirement: Requirement, columns: Sequence[CheckedGroups]) -> None:
-    """Stop where people have several rows, and a part is not defined for that."""
+    """Refuse a table with repeated records if a part of the requirement is not defined for it."""
     for part in requirement.parts():
         for groups, _ in judge_columns(part, columns) if part.by_people else [(columns[-1], None)]:
             part.refuse_several_rows(groups.domain)
@@ -362,14 +361,14 @@ def _verdict(requirement: Requirement, columns: Sequence[CheckedGroups]) -> Chec
 
 
 def _kept(preset: Preset, risk: GroupRisk, groups: CheckedGroups) -> CheckResult:
-    """Whether no record's risk is above a preset's."""
+    """The verdict on a preset: no record's risk may exceed it."""
     failed = risk.risk > preset.largest
     words = f"preset {preset.name}: the {risk.attacker}'s risk at most 1 in {preset.people}"
     return _short(words, groups, pl.Series(failed), int(risk.records[failed].sum()))
 
 
 def _short(words: str, groups: CheckedGroups, failed: pl.Series, rows: int) -> CheckResult:
-    """A verdict on the groups that fall short, with their rows; or with their people, each counted once."""
+    """The verdict on the groups that violate a requirement, with their rows; or their people, each counted once."""
     met, number = not failed.any(), int(failed.sum())
     if groups.members is None:
         return CheckResult(words, met, number, rows)
@@ -378,7 +377,7 @@ def _short(words: str, groups: CheckedGroups, failed: pl.Series, rows: int) -> C
 
 
 def _unprotected(columns: Sequence[CheckedGroups]) -> int:
-    """The most records of a column whose value needs no protection."""
+    """The largest number of unprotected records in a column."""
     each = []
     for groups in columns:
         if groups.harmless is not None:
@@ -391,7 +390,7 @@ def _unprotected(columns: Sequence[CheckedGroups]) -> int:
 
 
 def _worst(columns: Mapping[str, tuple[Measure, ...]]) -> tuple[Measure, ...]:
-    """Of each measure the worst of all columns, which it names."""
+    """The worst value of each measure over all columns, with the column's name."""
     found: dict[str, Measure] = {}
     for column, measures in columns.items():
         for one in measures:
@@ -406,7 +405,7 @@ def _worst(columns: Mapping[str, tuple[Measure, ...]]) -> tuple[Measure, ...]:
 
 
 def _badness(measure: Measure) -> float:
-    """The larger, the worse."""
+    """How bad a value is: larger is worse."""
     if measure.value is None:
         return math.inf
     return -measure.value if measure.name in _LESS_IS_WORSE else measure.value
@@ -423,7 +422,7 @@ def _measures(groups: CheckedGroups, schema: Schema, form: Form) -> tuple[Measur
     found += [_simple(free), _confidence(free), _alpha_k(free), _t(groups, "equal")]
     if taxonomy is not None and taxonomy.ordered:
         found += [_t(groups, "ordered"), _k_e(groups)]
-    # Ranges that nobody chose say nothing about how far apart values are.
+    # Ranges that nobody chose say nothing about distances between values.
     if taxonomy is not None and taxonomy.height > 1 and schema.hierarchy(groups.column).kind != "auto":
         found += [_t(groups, "hierarchical")]
     return (*found, _beta(groups), _delta(groups), _c_k(free), _m_unique(free))
@@ -533,7 +532,10 @@ def _m_unique(groups: CheckedGroups) -> Measure:
 def read_for_check(
     published: Any, schema: Schema, *, by: str | None = None, dialect: Dialect = FOUND, engine: str = AUTO
 ) -> PublishedRelease:
-    """A release as `check` reads it; `by` is a column that numbers groups."""
+    """Read a release for `check`: all rows, or distinct rows with their counts if an engine counts them.
+
+    `by` is a column that numbers groups.
+    """
     known = isinstance(published, PublishedRelease | Release)
     chosen = choose(MEMORY if known and engine == AUTO else engine, published)
     if chosen.name == MEMORY:
@@ -544,7 +546,7 @@ def read_for_check(
 
 
 def refuse_records(release: PublishedRelease, inputs: RiskInputs) -> None:
-    """Stop where risk is asked for that needs every record, and equal ones were counted."""
+    """Refuse risk figures that need every record, if equal ones were counted together."""
     if release.tables.times is not None and inputs.by_record:
         raise InputError(
             "A register, weights and households are matched with single records, and this engine counts equal ones "

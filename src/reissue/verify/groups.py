@@ -26,29 +26,29 @@ _LIMIT = 2**62
 
 @dataclass(frozen=True, eq=False)
 class CheckedGroups:
-    """Published groups: runs of (group, value, count), and what is known about the values.
+    """Published groups as runs of (group, value, count), with what is known about the values.
 
-    A dataframe, not a Histogram: the check shares no arithmetic with what it checks.
+    A dataframe rather than a Histogram: the check shares no arithmetic with what it checks.
     """
 
     runs: pl.DataFrame
     """Columns `group` (0, 1, ...), `value`, `count`, sorted by group, then value."""
     domain: Domain
-    """The values in the table that distances are measured from, and their taxonomy where there is one."""
+    """The values in the table from which distances are measured, with their taxonomy if there is one."""
     rows: tuple[pl.DataFrame, pl.Series] | None = None
-    """The published quasi-identifiers, and a number for each row that orders as groups do; only of boxes."""
+    """The published quasi-identifiers, and a number for each row that sorts like groups; for boxes only."""
     times: pl.Series | None = None
-    """How many records each of these rows stands for, where equal ones were counted; None: one each."""
+    """The number of records of each of these rows, if equal ones were counted; None: one each."""
     members: pl.DataFrame | None = None
-    """Columns `group` and `person`, each pair once, where people have several rows; then runs count people, too."""
+    """Distinct pairs of columns `group` and `person`, if people have repeated records; runs then count people."""
     column: str = ""
-    """The sensitive column whose values these are, or all of them where they are taken together."""
+    """The sensitive column of the values, or all names if columns are taken together."""
     harmless: pl.Series | None = None
-    """Value to whether it needs no protection; None: all need it."""
+    """Which values need no protection; None: all need it."""
 
     @cached_property
     def statistics(self) -> pl.DataFrame:
-        """Rows, distinct values and rows of the most frequent value, group by group; or people instead of rows."""
+        """Rows, distinct values and rows of the most frequent value of each group; or people instead of rows."""
         count = pl.col("count")
         found = self.runs.group_by("group", maintain_order=True).agg(
             count.sum().alias("size"), pl.len().alias("distinct"), count.max().alias("largest")
@@ -59,7 +59,7 @@ class CheckedGroups:
 
     @cached_property
     def spared(self) -> "CheckedGroups":
-        """The same groups, where each record whose value needs no protection has a value of its own."""
+        """The same groups, with a value of its own for each record whose value needs no protection."""
         if self.harmless is None or not self.harmless.any():
             return self
         free = self.runs.filter(self.harmless.gather(self.runs["value"]))
@@ -76,22 +76,22 @@ class CheckedGroups:
 
     @property
     def total(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.statistics.height
 
     @property
     def size(self) -> pl.Series:
-        """Rows of each group."""
+        """Number of rows of each group."""
         return self.statistics["size"]
 
     @property
     def distinct(self) -> pl.Series:
-        """Distinct sensitive values of each group."""
+        """Number of distinct sensitive values of each group."""
         return self.statistics["distinct"]
 
     @property
     def largest(self) -> pl.Series:
-        """Rows of each group's most frequent value."""
+        """Number of rows of each group's most frequent value."""
         return self.statistics["largest"]
 
     @cached_property
@@ -101,24 +101,24 @@ class CheckedGroups:
 
     @cached_property
     def ranked(self) -> pl.DataFrame:
-        """Runs with the most frequent value of each group first, and their place in the group (0, 1, ...)."""
+        """Runs sorted by frequency within each group, with their rank (0, 1, ...)."""
         most = self.runs["count"].max()
         width = int(most if isinstance(most, int) else 0) + 1
         key = (self.runs["group"].cast(pl.Int64) * width + (width - 1 - self.runs["count"].cast(pl.Int64))).sort()
         first = self.distinct.cum_sum() - self.distinct
-        # Polars groups sorted columns run by run, if it is told that they are sorted.
+        # Polars groups sorted columns run by run if it is told that they are sorted.
         ranked = pl.DataFrame({"group": (key // width).set_sorted(), "count": width - 1 - key % width})
         return ranked.with_columns((pl.int_range(pl.len()) - first.gather(ranked["group"])).alias("place"))
 
     def top(self, ranks: int) -> pl.Series:
-        """Rows of each group's most frequent values taken together."""
+        """Number of rows of each group's most frequent values together."""
         if ranks == 1:
             return self.largest.cast(pl.Int64)
         first = self.ranked.filter(pl.col("place") < ranks)
         return first.group_by("group", maintain_order=True).agg(pl.col("count").sum())["count"]
 
     def sum(self, each: pl.Series) -> pl.Series:
-        """Sums over each group's runs."""
+        """The sum over the runs of each group."""
         runs = pl.DataFrame({"group": self.runs["group"], "each": each})
         return runs.group_by("group", maintain_order=True).agg(pl.col("each").sum())["each"]
 
@@ -132,13 +132,23 @@ def read_groups(
     people: pl.Series | None = None,
     columns: Sequence[str] = (),
 ) -> CheckedGroups:
-    """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
+    """Count published tables by group and sensitive value.
 
-    Values are those of some sensitive `columns` taken together; of all of them if none is named.
+    Parameters
+    ----------
+    release
+        The published tables.
+    by
+        A column that numbers the groups, if not the release's own.
+    secrets
+        The holder's codings of the sensitive columns; without them the published values define their own.
+    columns
+        The sensitive columns that are taken together; by default all.
+    sensitive
+        Whether sensitive values are counted at all.
+    people
+        The person of each row of a single table, if people have repeated records: then people are counted, not rows.
 
-    `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
-    Sensitive values are left alone if nobody asks for them. `people` says whose each row of one table is, where
-    people have several rows: then they are counted, those who have a value at least once, and not their rows.
     """
     rows, schema = published.values, published.schema
     if by is not None or published.form == Form.GENERALIZED:
@@ -169,9 +179,9 @@ def read_columns(
     by: str | None = None,
     people: pl.Series | None = None,
 ) -> tuple[CheckedGroups, ...]:
-    """The same for each sensitive column by itself, and for all of them together where there are several.
+    """Count published tables for each sensitive column by itself, and for all of them together if there are several.
 
-    Groups have the same numbers in each.
+    Groups have the same numbers in each result.
     """
     names = published.schema.sensitive
     sets: list[Sequence[str]] = [(), *([name] for name in names)] if sensitive and len(names) > 1 else [()]
@@ -182,10 +192,10 @@ def read_columns(
 
 
 def number_column(column: pl.Series) -> tuple[pl.Series, int]:
-    """A column as numbers 0, 1, ..., equal where the values are equal, and how many numbers there are at most."""
+    """Number the distinct values of a column; return the numbers and an upper bound of them."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    whole = column.dtype.is_integer() and column.dtype not in {pl.UInt64, pl.Int128, pl.UInt128}  # what 64 bits hold
+    whole = column.dtype.is_integer() and column.dtype not in {pl.UInt64, pl.Int128, pl.UInt128}  # fits 64 bits
     counted = whole or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum | pl.Categorical)
     if not counted:
         own = pl.Categorical(pl.Categories.random())
@@ -203,7 +213,7 @@ def number_column(column: pl.Series) -> tuple[pl.Series, int]:
 
 
 def _key(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.Series, int]:
-    """One integer per row, equal where all columns are equal, and a bound above all of them."""
+    """One integer per row, equal where all columns are equal, with a bound above all of them."""
     key, bound = pl.repeat(0, frame.height, dtype=pl.Int64, eager=True), 1
     for name in columns:
         codes, size = number_column(frame[name])
@@ -225,7 +235,7 @@ def _runs(keys: pl.Series, width: int, weights: pl.Series | None) -> pl.DataFram
 
 
 def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Domain) -> CheckedGroups:
-    """Groups of different people: each person once in a group, and once for each value there."""
+    """Groups of different people: each person counts once per group, and once for each value there."""
     rows = pl.DataFrame({"key": key, "value": values, "person": people}).unique()
     rows = rows.with_columns(group=pl.col("key").rank("dense").cast(pl.Int64) - 1)
     runs = rows.group_by("group", "value").agg(pl.len().alias("count")).sort("group", "value")
@@ -233,7 +243,7 @@ def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Dom
 
 
 def _nothing(rows: pl.DataFrame, weights: pl.Series | None) -> tuple[pl.Series, Domain]:
-    """One sensitive value for all."""
+    """A single sensitive value for all rows."""
     records = rows.height if weights is None else int(weights.sum())
     return pl.repeat(0, rows.height, dtype=pl.Int64, eager=True), Domain(np.array([records], np.int64))
 
@@ -241,9 +251,9 @@ def _nothing(rows: pl.DataFrame, weights: pl.Series | None) -> tuple[pl.Series, 
 def _values(
     rows: pl.DataFrame, weights: pl.Series | None, schema: Schema, secrets: Sequence[Coding], columns: Sequence[str]
 ) -> tuple[pl.Series, Domain, pl.Series]:
-    """The value of each row in some sensitive columns as a number, and the domain of those numbers in the release.
+    """Number the values of some sensitive columns; return the numbers, their domain, and which need no protection.
 
-    And which of them need no protection: those that need none in any of the columns.
+    A combination needs no protection if it needs none in any column.
     """
     places = [schema.sensitive.index(name) for name in columns]
     coded = [
@@ -269,7 +279,7 @@ def _values(
 
 
 def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -> tuple[pl.Series, Taxonomy]:
-    """A sensitive column as leaf codes, looked up once per distinct value."""
+    """A sensitive column as leaf codes; each distinct value is looked up once."""
     codes, size = number_column(column)
     first = codes.is_first_distinct()
     hierarchy = secret[0].hierarchy if secret else unrounded(hierarchy, column)

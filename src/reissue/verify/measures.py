@@ -66,9 +66,9 @@ __all__ = [
 ]
 
 _SLACK = 1e-11
-"""More than the requirements' own, so that rounding never makes the two answers differ."""
+"""Larger than the requirements' own tolerance, so that rounding never makes the two answers differ."""
 _ROUNDED = 2.0**-49
-"""The same for the range of some numbers, by the largest of them."""
+"""The same for the range of numbers, relative to the largest of them."""
 
 
 def effective(groups: CheckedGroups) -> pl.Series:
@@ -78,12 +78,12 @@ def effective(groups: CheckedGroups) -> pl.Series:
 
 
 def tail_ratio(groups: CheckedGroups, rank: int) -> pl.Series:
-    """The most frequent value's rows over those of the values from a rank on; infinite where there are none."""
+    """The count of the most frequent value over those of the values from a rank on; infinite if there are none."""
     return groups.largest / (groups.size.cast(pl.Int64) - groups.top(rank - 1))
 
 
 def largest_share(groups: CheckedGroups, values: Sets = ()) -> pl.Series:
-    """The largest share that a value has in a group; of named values or sets only, if any are named."""
+    """The largest share of a value in each group; only of named values or sets, if there are any."""
     if not values:
         return groups.largest / groups.size
     shares = [_share(groups, mask) for mask in masks(groups.domain, values)]
@@ -96,7 +96,7 @@ def _share(groups: CheckedGroups, mask: Bools) -> pl.Series:
 
 
 def spread(groups: CheckedGroups) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """How many different numbers a group has, the range that they span, and the farthest from 0; missing is none."""
+    """The number of different numbers in each group, their range, and their largest absolute value."""
     domain = groups.domain
     places = pl.Series(domain.positions)
     if domain.taxonomy is not None and domain.taxonomy.missing:
@@ -126,7 +126,7 @@ def _ordered(groups: CheckedGroups) -> pl.Series:
     """The integral over u of |P's u-quantile - Q's u-quantile|, in steps of 1 / (m-1) from value to value.
 
     A run fills the levels from `low` to `high` of its group. Q's quantiles are at most the run's value up to the level
-    that Q reaches with it, and larger above; their integral is a line between knots.
+    that Q reaches with it, and larger above; their integral is piecewise linear.
     """
     shares = groups.domain.shares
     size = len(shares)
@@ -147,7 +147,7 @@ def _ordered(groups: CheckedGroups) -> pl.Series:
 
 
 def _hierarchical(groups: CheckedGroups) -> pl.Series:
-    """Li et al.: the cost at a node is its height times what its children have too much and too little, matched."""
+    """Li et al.: the cost at a node is its height times the excess and deficit of its children that can be matched."""
     taxonomy = groups.domain.taxonomy
     if taxonomy is None:
         return _equal(groups)
@@ -164,7 +164,7 @@ def _hierarchical(groups: CheckedGroups) -> pl.Series:
     for height, level in enumerate(taxonomy.levels[1:], start=1):
         above = _parents(below, level)
         extra = above["share"] - pl.Series(np.bincount(level.node, groups.domain.shares)).gather(above["node"])
-        # Children with none of the group's rows only lack: what is lacked is what is too much, minus the node's extra.
+        # Children without any of the group's rows only have a deficit, which equals the excess minus the node's own.
         lack = above["much"] - extra
         matched = above.select("group", pl.min_horizontal("much", lack).alias("cost"))
         cost += matched.group_by("group", maintain_order=True).agg(pl.col("cost").sum())["cost"] * height
@@ -173,7 +173,7 @@ def _hierarchical(groups: CheckedGroups) -> pl.Series:
 
 
 def _parents(below: pl.DataFrame, level: Level) -> pl.DataFrame:
-    """Nodes of one level, group by group, from those below: their share, and what their children have too much."""
+    """The nodes of a level from those below, by group: their share, and the excess of their children."""
     node = pl.Series(level.node).gather(below["leaf"])
     key = (below["group"].cast(pl.Int64) * len(level.names) + node).set_sorted()
     sums = below.with_columns(key.alias("key"), node.alias("node")).group_by("key", maintain_order=True)
@@ -182,23 +182,23 @@ def _parents(below: pl.DataFrame, level: Level) -> pl.DataFrame:
 
 
 def gain(groups: CheckedGroups) -> pl.Series:
-    """By how much a value's share in a group exceeds that in the table at most, relative to it."""
+    """The largest relative excess of a value's share in each group over that in the table."""
     return _highest(groups, groups.share / _in_table(groups) - 1)
 
 
 def too_frequent(groups: CheckedGroups) -> pl.Series:
-    """Which groups have a value that gains more than -ln of its share in the table: no enhanced beta allows it."""
+    """Which groups have a value whose gain exceeds -ln of its share in the table, which no enhanced beta allows."""
     whole = _in_table(groups)
     return _highest(groups, groups.share / whole - 1 + whole.log()) > _SLACK
 
 
 def _in_table(groups: CheckedGroups) -> pl.Series:
-    """Run to its value's share in the whole table."""
+    """The share in the whole table of each run's value."""
     return pl.Series(groups.domain.shares).gather(groups.runs["value"])
 
 
 def log_ratio(groups: CheckedGroups) -> pl.Series:
-    """The largest |ln(share in the group / share in the table)| of the values that a group has."""
+    """The largest |ln(share in the group / share in the table)| of the values in each group."""
     return _highest(groups, (groups.share / _in_table(groups)).log().abs())
 
 
@@ -214,7 +214,7 @@ def _highest(groups: CheckedGroups, each: pl.Series) -> pl.Series:
 
 @singledispatch
 def judge(requirement: Requirement, groups: CheckedGroups) -> pl.Series:
-    """Which published groups meet a requirement."""
+    """Decide which published groups meet a requirement."""
     runs = [groups.runs[name].cast(pl.Int64).to_numpy() for name in ("group", "value", "count")]
     if groups.members is not None:
         sizes = groups.size.cast(pl.Int64).to_numpy()
@@ -224,7 +224,7 @@ def judge(requirement: Requirement, groups: CheckedGroups) -> pl.Series:
 
 
 def judge_columns(requirement: Requirement, columns: Sequence[CheckedGroups]) -> list[tuple[CheckedGroups, pl.Series]]:
-    """Which published groups meet a requirement, in each of the sensitive columns that it can be asked of.
+    """Decide which published groups meet a requirement, in each sensitive column that it applies to.
 
     Records whose value needs no protection count as values of their own, where any value is bounded.
     """
@@ -280,7 +280,7 @@ def _k_m(requirement: KM, groups: CheckedGroups) -> pl.Series:
 
 @judge.register
 def _l(requirement: LDiversity, groups: CheckedGroups) -> pl.Series:
-    # By people, a value that all of them have is known, whatever else they have; with one value each it adds nothing.
+    # By people, a value that everybody has is known whatever else they have; with one value each this adds nothing.
     return (groups.distinct >= requirement.l) & ((groups.largest < groups.size) | (requirement.l == 1))
 
 
@@ -354,10 +354,11 @@ def _m_unique(requirement: MUnique, groups: CheckedGroups) -> pl.Series:
 
 
 _CHUNK = 1 << 16
+"""Number of shapes of groups that are processed at a time."""
 
 
 def worst_odds(groups: CheckedGroups, k: int) -> Floats:
-    """For each group the least odds against its people's likeliest value, over all that k implications can say.
+    """The least odds against the likeliest value of each group's people, over everything that k implications can say.
 
     The disclosure is 1 / (1 + odds).
     """
@@ -377,7 +378,7 @@ def _least(groups: CheckedGroups, facts: int) -> Floats:
     """f_g(0), f_g(1), ..., f_g(facts): facts x groups."""
     tops = [groups.top(rank).alias(str(rank)) for rank in range(1, facts + 1)]
     shapes = pl.DataFrame([groups.size.cast(pl.Int64).alias("size"), *tops])
-    if facts <= 3:  # the few operations cost less than finding equal shapes
+    if facts <= 3:  # the few operations are cheaper than finding equal shapes
         return _least_of(shapes.to_numpy().astype(np.float64).T, facts)
     distinct = shapes.unique(maintain_order=True)
     number = distinct.with_row_index("shape")
@@ -388,10 +389,10 @@ def _least(groups: CheckedGroups, facts: int) -> Floats:
 
 
 def _least_of(shapes: Floats, facts: int) -> Floats:
-    """The same for shapes: a size and cumulated counts of the most frequent values each."""
+    """The same for shapes, each a size and the cumulative counts of the most frequent values."""
     size, tops = shapes[0], shapes[1:]
     ones = np.ones(len(size))
-    # later[m][j]: least probability for m facts about the people still to come, at most j about each of them.
+    # later[m][j]: the least probability of m facts about the remaining people, with at most j about each of them.
     later = [[ones] * (facts + 1) for _ in range(facts + 1)]
     for person in reversed(range(facts)):
         people = np.maximum(size - person, 1)

@@ -1,8 +1,4 @@
-"""Published rows counted by people, where the schema says that a person may have several: whose they are, in words.
-
-A file that says of no row whose it is cannot be counted so: rows that look alike may all be one person's. It needs the
-identifier, which stays with the holder, or a pseudonym that the schema names as identifier.
-"""
+"""Published records counted by people, where a person may have several."""
 
 import polars as pl
 
@@ -15,7 +11,7 @@ __all__ = ["measures_of_people", "people_of"]
 
 
 def people_of(release: PublishedRelease) -> pl.Series | None:
-    """Row to its person as a number, where people have several rows; None where every row is somebody else's."""
+    """The person number of each row, if people have repeated records; else None."""
     schema = release.schema
     if not schema.several_rows:
         return None
@@ -39,7 +35,7 @@ def people_of(release: PublishedRelease) -> pl.Series | None:
 
 
 def measures_of_people(groups: CheckedGroups, *, sensitive: bool) -> list[tuple[str, float, str]]:
-    """What is defined by people: the requirement's name, the worst over all groups, and a sentence."""
+    """Return the measures that are defined by people: each a requirement's name, its worst value, and a sentence."""
     k = _least(groups.size)
     found: list[tuple[str, float, str]] = [
         ("k", k, f"Every group has rows of at least {k:,} different people (k = {k:,}).")

@@ -1,4 +1,4 @@
-"""A release made, and checked again from its published columns by other code than the algorithm's."""
+"""Making a release from a draft, checked again from its published columns by independent code."""
 
 import numpy as np
 
@@ -16,7 +16,16 @@ __all__ = ["make_release"]
 def make_release(
     table: Table, draft: Draft, requirement: Requirement, method: str, rng: np.random.Generator
 ) -> Release:
-    """Turn a draft into the tables that go out, in random row order, re-checked from their published columns."""
+    """Turn a draft into published tables, in random row order, checked again from their columns.
+
+    Raises
+    ------
+    NotMetError
+        If a method that groups by joint values violates the requirement in a single column.
+    InternalError
+        If the release violates the requirement in any other way: a bug.
+
+    """
     boxes = boxes_of(table, draft)
     order = shuffled(draft, rng)
     tables = tables_of(table, draft, boxes, rng, order)

@@ -47,28 +47,30 @@ __all__ = [
 ]
 
 _THRESHOLD = 0.2
+"""The risk above which records are counted by default: one in five."""
 _KNOWN = 2
+"""The number of known quasi-identifiers by default."""
 _QUICK = 2 * 10**8
-"""Rows times sets of columns that are looked at without being asked."""
+"""Rows times sets of columns that are examined by default."""
 _ESTIMATED = "expected 1 / people of the population, estimated from the sampling (Benedetti and Franconi)"
 
 
 @dataclass(frozen=True)
 class RiskInputs:
-    """What is known beside the release; nothing of it need be."""
+    """What is known beside the release; everything is optional."""
 
     population: Any = None
     """A table of the population with exact quasi-identifiers: a register."""
     sampling: float | None = None
-    """The share of the population that is in the release, at random."""
+    """The share of the population that is in the release, sampled at random."""
     weights: str | None = None
-    """The column that says how many people of the population each record stands for."""
+    """The column with the number of people in the population that each record stands for."""
     household: str | None = None
     """The column that names each record's household."""
     threshold: float | None = None
     """The risk above which records are counted."""
     known: int | None = None
-    """How many quasi-identifiers someone knows, any of them."""
+    """The number of quasi-identifiers that the adversary knows, whichever they are."""
     dialect: Dialect = FOUND
 
     def __post_init__(self) -> None:
@@ -83,18 +85,18 @@ class RiskInputs:
 
     @property
     def by_record(self) -> bool:
-        """Whether each record's group must be known."""
+        """Whether the group of each record must be known."""
         return self.population is not None or self.weights is not None or self.household is not None
 
 
 @dataclass(frozen=True)
 class Risk:
-    """How likely records are linked to their people, as regulators ask for it."""
+    """The probability that records are linked to their people, as regulators ask for it."""
 
     threshold: float
     records: int
     alone: int
-    """Records that are alone in their group."""
+    """Number of records that are alone in their group."""
     attackers: tuple[Attacker, ...]
     register: RegisterRisk | None = None
     uniqueness: Uniqueness | None = None
@@ -110,7 +112,7 @@ class Risk:
 
     @property
     def figures(self) -> "tuple[RiskFigure, ...]":
-        """The most telling number of each kind, in words too."""
+        """The most telling figure of each kind, with a sentence."""
         found = [attacker_figure(one, self.threshold) for one in self.attackers]
         found += [] if self.register is None else register_figures(self.register)
         found += [] if self.uniqueness is None else [uniqueness_figure(self.uniqueness)]
@@ -120,13 +122,13 @@ class Risk:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of it in words, a sentence each."""
+        """Everything in words, one sentence each."""
         return tuple(one.sentence for one in self.figures)
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRisk:
-    """The risk that a preset is asked of: by group, of the journalist if there is one, else of the prosecutor."""
+    """The risk that a preset applies to, by group: of the journalist if there is one, else of the prosecutor."""
 
     attacker: str
     risk: Floats
@@ -134,7 +136,7 @@ class GroupRisk:
 
 
 def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
-    """The risk of a release whose groups have these sizes; `by` numbers them, if not the release itself."""
+    """Measure the risk of a release from the sizes of its groups; `by` numbers them, if not the release itself."""
     threshold = inputs.threshold or _THRESHOLD
     group = _group(release, by, as_read=inputs.population is not None) if inputs.by_record else None
     sizes = sizes if group is None else np.bincount(group)
@@ -156,7 +158,7 @@ def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs:
 
 
 def measure_people(sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
-    """The same where people have several rows: `sizes` are people of groups, and only the prosecutor is measured."""
+    """Measure the prosecutor's risk where people have repeated records; `sizes` count people."""
     given = (inputs.population, inputs.sampling, inputs.weights, inputs.household, inputs.known)
     if any(one is not None for one in given):
         raise InputError(
@@ -170,7 +172,7 @@ def measure_people(sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
 
 
 def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, threshold: float) -> tuple[Attacker, ...]:
-    """Prosecutor, journalist if anything is known of the population, marketer."""
+    """The prosecutor, the journalist if anything is known of the population, and the marketer."""
     first = prosecutor(sizes, threshold)
     if people is not None:
         return first, journalist(sizes, people, threshold), marketer(sizes, people)
@@ -184,7 +186,7 @@ def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, thres
 
 
 def _group(release: PublishedRelease, by: str | None, *, as_read: bool) -> Ints:
-    """Record to its group: as the reader of published tables numbers them, where a register is matched with them."""
+    """The group of each record as published tables number them, if a register is matched with them."""
     if by is None and (as_read or release.form != Form.GENERALIZED):
         return release.group
     columns = [number_column(release.main[name]) for name in (release.schema.quasi if by is None else [by])]
@@ -201,7 +203,7 @@ def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> 
 
 
 def _estimated(release: PublishedRelease, group: Ints | None, sizes: Ints, inputs: RiskInputs) -> Floats | None:
-    """Group to its estimated risk, from weights or the sampling fraction."""
+    """The estimated risk of each group, from weights or the sampling fraction."""
     if inputs.weights is not None and group is not None:
         return individual_risk(sizes, np.bincount(group, _weights(release, inputs.weights)).astype(np.float64))
     if inputs.sampling is None:
@@ -256,7 +258,7 @@ def _some_columns(release: PublishedRelease, known: int | None, records: int) ->
 
 @dataclass(frozen=True)
 class RiskFigure:
-    """One number, and what it says."""
+    """A figure and its sentence."""
 
     name: str
     value: float | None
@@ -264,7 +266,7 @@ class RiskFigure:
 
 
 def attacker_figure(one: Attacker, threshold: float) -> RiskFigure:
-    """The largest risk, or the average of someone who asks for no more."""
+    """The largest risk, or the average for the marketer."""
     if one.largest is None or one.above is None:
         words = f"{one.name}: {one.average:.3g} of the records on average; {one.method}."
         return RiskFigure(one.name, one.average, words)
@@ -310,7 +312,7 @@ def columns_figure(one: SomeColumns) -> RiskFigure:
 
 
 def households_figure(one: Households, threshold: float) -> RiskFigure:
-    """The household that is found most surely."""
+    """The household with the highest risk."""
     words = (
         f"households: a member is found with {one.largest:.3g} at most, {one.average:.3g} on average; {one.above:.1%} "
         f"of {one.households:,} households above {threshold:.3g}."
@@ -320,13 +322,13 @@ def households_figure(one: Households, threshold: float) -> RiskFigure:
 
 @dataclass(frozen=True)
 class Preset:
-    """A threshold: the smallest number of people among whom a record may be found."""
+    """A threshold: the minimum number of people among whom a record may be found."""
 
     name: str
     people: int
-    """The largest risk is one in this many."""
+    """The largest risk is one in this number."""
     source: str
-    """Where the number comes from, as far as it was read."""
+    """The source of the number."""
 
     @property
     def largest(self) -> float:
@@ -363,7 +365,7 @@ PRESETS = {
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of this name."""
+    """Return the preset of this name."""
     if name not in PRESETS:
         raise InputError(f"There is no preset of that name. There are: {', '.join(PRESETS)}." + nearest(name, PRESETS))
     return PRESETS[name]

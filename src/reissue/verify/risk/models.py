@@ -48,11 +48,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Attacker:
-    """One attacker's chances, over all records of a release."""
+    """The chances of one kind of attacker, over all records of a release."""
 
     name: str
     largest: float | None
-    """The largest risk of a record; None for the marketer, who asks for the average only."""
+    """The largest risk of a record; None for the marketer, for whom only the average counts."""
     average: float
     above: float | None
     """The share of records whose risk is above the threshold."""
@@ -61,21 +61,22 @@ class Attacker:
 
 
 def of_records(name: str, risk: Floats, records: Ints | Floats, threshold: float, method: str) -> Attacker:
-    """The summary of a risk by group, each of some records."""
+    """Summarize a risk by group, with the number of records of each."""
     total = float(records.sum())
     above = float(records[risk > threshold].sum()) / total
     return Attacker(name, float(risk.max()), float(risk @ records) / total, above, method)
 
 
 def prosecutor(sizes: Ints, threshold: float) -> Attacker:
-    """Someone who knows that a person is in the release; `sizes` are the records of each group."""
+    """The attacker who knows that a person is in the release; `sizes` count the records of each group."""
     return of_records("prosecutor", 1 / sizes, sizes, threshold, "1 / records of the group")
 
 
 def journalist(sizes: Ints, people: Ints, threshold: float) -> Attacker:
-    """Someone with a register, of whom `people` fit each group.
+    """The attacker with a register, of which `people` fit each group.
 
-    The average is the larger of two, as El Emam has it: of the records, and of the register's people in these groups.
+    The average is the larger of two, as El Emam defines it: over the records, and over the register's people in these
+    groups.
     """
     found = of_records("journalist", 1 / people, sizes, threshold, "1 / people of the register who fit the group")
     average = max(found.average, len(sizes) / float(people.sum()))
@@ -83,7 +84,7 @@ def journalist(sizes: Ints, people: Ints, threshold: float) -> Attacker:
 
 
 def marketer(sizes: Ints, people: Ints | None = None, risk: Floats | None = None) -> Attacker:
-    """Someone who matches all records: with the release's own people, a register, or an estimated population."""
+    """The attacker who matches all records: with the release's own people, a register, or an estimated population."""
     if risk is None:
         risk = 1 / (sizes if people is None else people)
         whom = "the people of the release" if people is None else "the register"
@@ -94,12 +95,15 @@ def marketer(sizes: Ints, people: Ints | None = None, risk: Floats | None = None
 
 
 _LARGE, _TERMS = 40, 64
-"""From so many records on the series is summed: its terms fall like those of 1 / binomial(n + records, n), below 1e-16
-after 64. SciPy's function overflows from about 100 records on, and is exact below 60."""
+"""From this many records on, the series is summed, to this many terms.
+
+Its terms fall like those of 1 / binomial(n + records, n), below 1e-16 after 64. SciPy's function overflows from about
+100 records on, and is exact below 60.
+"""
 
 
 def individual_risk(records: Ints, population: Floats) -> Floats:
-    """Group to the expected 1/F, from its records and its estimated population; O(groups).
+    """The expected 1/F of each group, from its records and its estimated population; O(groups).
 
     With the sampling fraction p that is p/f 2F1(1, 1; f + 1; 1 - p) (Benedetti and Franconi 1998).
     """
@@ -133,11 +137,11 @@ class Households:
     above: float
     """The share of households whose risk is above the threshold."""
     expected: float
-    """How many households are expected to be found."""
+    """The expected number of households that are found."""
 
 
 def households_of(household: Ints, risk: Floats, threshold: float) -> Households:
-    """From each record's household (0, 1, ...) and risk; O(records)."""
+    """Compute it from each record's household (0, 1, ...) and risk; O(records)."""
     certain = np.bincount(household, risk >= 1) > 0
     missed = np.exp(np.bincount(household, np.log1p(-np.where(risk < 1, risk, 0.0))))
     found = np.where(certain, 1.0, 1 - missed)
@@ -147,21 +151,21 @@ def households_of(household: Ints, risk: Floats, threshold: float) -> Households
 
 @dataclass(frozen=True)
 class RegisterRisk:
-    """What a register of the population says of a release."""
+    """What a register of the population says about a release."""
 
     people: int
-    """How many people it holds."""
+    """The number of people in the register."""
     k_map: int
-    """People who fit the group that fewest fit."""
+    """The number of people who fit the group that the fewest fit."""
     presence: tuple[float, float] | None
-    """The smallest and the largest share of people who are in the release, over the register's people.
+    """The smallest and largest probability that a person of the register is in the release.
 
-    None where somebody fits several groups: then the shares of groups do not say it.
+    None if somebody fits several groups: the shares of groups do not determine it then.
     """
 
 
 def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[RegisterRisk, Ints]:
-    """The register's numbers, and how many of its people fit each group."""
+    """Match a register with groups; return its figures, and the number of its people who fit each group."""
     from reissue.people.presences import by_register
 
     frame, _ = to_polars(population, release.schema, dialect=dialect)
@@ -182,29 +186,29 @@ def match_register(release: PublishedRelease, population: Any, dialect: Dialect 
 
 
 _WORK = 5 * 10**9
-"""Rows times sets of columns that are looked at, at most."""
+"""Maximum number of rows times sets of columns that are examined."""
 
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """What someone finds who knows any given number of quasi-identifiers."""
+    """What someone finds who knows a given number of quasi-identifiers."""
 
     columns: int
-    """How many columns are known: m."""
+    """The number of known columns, m."""
     smallest: int
-    """Records of the smallest class: the release is k^m-anonymous for k up to this."""
+    """Number of records of the smallest class: the release is k^m-anonymous for k up to this."""
     alone: int
-    """Records that some m columns single out."""
+    """Number of records that some m columns single out."""
     worst: tuple[str, ...]
-    """The columns that make the smallest class, the first such set."""
+    """The columns of the smallest class; the first such set."""
 
 
 def some_columns(
     codes: Sequence[tuple[Ints, int]], names: Sequence[str], known: int, times: pl.Series | None = None
 ) -> tuple[SomeColumns, Ints]:
-    """For any `known` columns, given each column's codes and their number; and each record's smallest class.
+    """Examine any `known` columns, given each column's codes and their number; return each record's smallest class too.
 
-    `times` says how many records each row stands for, where equal ones were counted.
+    `times` is the number of records of each row, if equal ones were counted.
     """
     known = min(known, len(names))
     if comb(len(names), known) * len(codes[0][0]) > _WORK:
@@ -220,7 +224,7 @@ def some_columns(
 
 
 def _class_sizes(columns: Sequence[tuple[Ints, int]], times: Ints | None) -> Ints:
-    """Record to how many have the same codes."""
+    """The number of records with the same codes, for each record."""
     keys, bound = pack([codes for codes, _ in columns], [size for _, size in columns])
     if bound > 4 * len(keys) + 1024:
         keys, bound = np.unique(keys, return_inverse=True)[1].reshape(-1), len(keys)

@@ -24,29 +24,29 @@ __all__ = ["Uniqueness", "estimate_uniqueness", "pitman", "snb", "zayatz"]
 _FEW = 0.1
 """The sampling fraction up to which Pitman's model is used."""
 _CLOSE = 1e-6
-"""How closely SNB's two equations must be met, relative to what was counted."""
+"""Relative accuracy to which SNB's two equations must be solved."""
 
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """How many are alone with their quasi-identifiers, in the sample and in the population."""
+    """The number of people who are unique by their quasi-identifiers, in the sample and in the population."""
 
     sample: int
-    """Records that are alone in the sample."""
+    """Number of unique records in the sample."""
     fraction: float
     """The share of the population that is in the sample."""
     model: str
-    """The model that the rule chooses: `pitman`, `zayatz` or `snb`; `sample` where there is nothing to estimate."""
+    """The model that the rule selects: `pitman`, `zayatz` or `snb`; `sample` if there is nothing to estimate."""
     people: float
-    """How many people are unique in the population by that model."""
+    """The estimated number of unique people in the population."""
     share: float
     """The same as a share of the population."""
     estimates: dict[str, float | None]
-    """Every model's number of people; None where it has no answer."""
+    """The estimate of each model; None if it has none."""
 
 
 def estimate_uniqueness(sizes: Ints, fraction: float) -> Uniqueness:
-    """Population uniques from the sizes of a sample's classes."""
+    """Estimate the unique people of a population from the sizes of a sample's classes."""
     alone, population = int((sizes == 1).sum()), float(sizes.sum()) / fraction
     if alone == 0 or fraction >= 1:
         return Uniqueness(alone, fraction, "sample", alone, alone / population, {})
@@ -66,7 +66,7 @@ def _choose(found: dict[str, float | None], fraction: float) -> str:
 
 
 def zayatz(size: Ints, classes: Ints, fraction: float) -> float | None:
-    """Sample uniques that are population uniques, scaled up; classes of each size, smallest size first."""
+    """The unique records of the sample that are unique in the population, scaled up; `classes` is sorted by size."""
     sample = int(size @ classes)
     population = max(round(sample / fraction), sample)
     # log P(1 record in the sample | class of `size`): one of the class, the others from the rest.
@@ -88,7 +88,7 @@ def _log_choose(of: Ints, some: int) -> Floats:
 
 
 def pitman(size: Ints, classes: Ints, fraction: float) -> float | None:
-    """By maximum likelihood; None where every class is one record, or there is only one class."""
+    """Maximum likelihood; None if every class is one record, or there is only one class."""
     from scipy.special import gammaln
 
     sample, total = int(size @ classes), int(classes.sum())
@@ -101,10 +101,10 @@ def pitman(size: Ints, classes: Ints, fraction: float) -> float | None:
 
 
 def _likeliest(size: Ints, classes: Ints) -> tuple[float, float]:
-    """The alpha from 0 to 1 and the theta above -alpha that make the classes likeliest.
+    """The most likely alpha from 0 to 1 and theta above -alpha.
 
-    A negative alpha would bound the number of classes. A small sample cannot tell that from few uniques, and then says
-    nobody is unique (it did so in simulations): alpha stays at 0, which errs on the side of too many.
+    A negative alpha would bound the number of classes. A small sample cannot distinguish that from few uniques, and in
+    simulations then said that nobody is unique; alpha stays at 0, which errs on the side of too many.
     """
     from scipy.optimize import minimize
     from scipy.special import gammaln
@@ -130,7 +130,7 @@ def _likeliest(size: Ints, classes: Ints) -> tuple[float, float]:
 
 
 def snb(size: Ints, classes: Ints, fraction: float) -> float | None:
-    """By its two equations; None where no parameters meet them."""
+    """The solution of its two equations; None if there is none."""
     from scipy.optimize import least_squares
     from scipy.special import expit
 
