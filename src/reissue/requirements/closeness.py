@@ -29,7 +29,7 @@ __all__ = ["DISTANCES", "BetaLikeness", "DeltaDisclosure", "TCloseness"]
 
 DISTANCES = ("equal", "ordered", "hierarchical")
 _SLACK = 1e-12
-"""Sums of quotients round: a distance of exactly t must pass."""
+"""Tolerance of sums of quotients: a distance of exactly t, or a share of exactly the bound, must pass."""
 _VALUES = 14
 """Of this many values all sets are tried."""
 _STEPS = 5 * 10**7
@@ -259,7 +259,6 @@ def _along(whole: Counts, rows: Ints) -> Floats:
     return np.asarray(np.maximum(most, least).sum(axis=1) / max(size - 1, 1), np.float64)
 
 
-"""Quotients round: a share of exactly the bound must pass."""
 _ENHANCED = "enhanced"
 
 

@@ -1,8 +1,8 @@
 """What an analyst computes, from the true table and from the published one: regressions, means and shares by group.
 
-Every estimate has an interval that covers, in 95 of 100 samples, what the same computation would give on the whole
-population from which the people of the table were drawn at random. It says how far an estimate is off by chance; what
-anonymization did to it is the difference between the true and the published estimate.
+Every estimate has an interval that covers, in 95 of 100 samples, the result of the same computation on the whole
+population from which the people of the table were drawn at random. It shows how far an estimate is off by chance; the
+effect of anonymization is the difference between the true and the published estimate.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,9 +1,9 @@
 """Records as an analyst has them: for each row its weight, and of each column what is expected of it.
 
-The true table has values. Of a published one a number enters by the middle of its range, and a category by the share
-of its node's values; what says nothing at all (`*`) by the mean of the other rows. Where sensitive values belong to a
-group and not to a row, every row expects the mean of its group. Rows of a group with declared counterfeits count less:
-together as many as it has people.
+The true table has values. In a published one, a number counts as the middle of its range, a category as the shares of
+its node's values, and `*` as the mean of the other rows. Where sensitive values belong to a group and not to a row,
+every row counts as the mean of its group. Rows of a group with declared counterfeits have less weight: together as much
+as it has people.
 """
 
 import re

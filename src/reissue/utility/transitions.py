@@ -3,10 +3,10 @@
 The true shares come from the two tables, of the people who are in both. What the releases allow depends on whether
 their rows can be linked:
 
-- a published column that lasts (`link`, such as the slots of a panel): the shares of the linked rows;
+- a published column that lasts (`link`, such as the seats of a panel): the shares of the linked rows;
 - nothing: only how often each value occurs in each release. Then any share between two bounds fits (Frechet), and the
-  estimate is that of values which have nothing to do with each other. The bounds allow for counterfeits, for people who
-  left or arrived, and for those whom a release leaves out; how many people are in both tables is taken as known.
+  estimate assumes independent values. The bounds allow for counterfeits, for people who left or arrived, and for
+  suppressed records; how many people are in both tables is taken as known.
 
 O(rows + values^2).
 """

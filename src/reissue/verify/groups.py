@@ -136,7 +136,7 @@ def read_groups(
 
     Parameters
     ----------
-    release
+    published
         The published tables.
     by
         A column that numbers the groups, if not the release's own.
