@@ -107,3 +107,26 @@ def test_what_python_is_told_names_no_options(tmp_path: Path) -> None:
     release.write(tmp_path / "release.csv")
     said = [str(none.value), str(ri.attack([tmp_path / "release.csv"], ROLES)), repr(ri.attack([release], ROLES))]
     assert not [text for text in said if "--" in text]
+
+
+@pytest.mark.parametrize("requirement", [5, None, ["k=5"], {"k": 5}, ri.KAnonymity])
+def test_what_is_no_requirement_is_the_users_mistake(requirement: Any) -> None:
+    assert "'k=5 & l=3'" in refused(ri.RequirementError, lambda: ri.anonymize(PATIENTS, ROLES, requirement))
+    if requirement is not None:
+        assert "'k=5 & l=3'" in refused(ri.RequirementError, lambda: ri.check(PATIENTS, ROLES, requirement))
+
+
+@pytest.mark.parametrize("role", ["quasi-identifier", "Quasi_Identifier", "QI", " quasi "])
+def test_a_role_has_the_name_that_textbooks_give_it(role: str) -> None:
+    schema = ri.Schema({"age": role, "disease": "Sensitive"})
+    assert (schema.quasi, schema.sensitive) == (("age",), ("disease",))
+    assert 'age = "quasi"' in schema.dumps()
+    assert "Did you mean 'sensitive'?" in refused(ri.SchemaError, lambda: ri.Schema({"age": "sensible"}))
+
+
+def test_whatever_is_raised_has_a_public_name() -> None:
+    from reissue import errors
+
+    raised = {name for name in errors.__all__ if name.endswith("Error")}
+    assert raised - {"CannotRunError", "CannotCarryError"} <= set(ri.__all__), "these two never leave an attack"
+    assert issubclass(ri.RefusedError, ri.RiskError)

@@ -8,7 +8,18 @@ from reissue._version import __version__
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
     from reissue.data.table import Table
-    from reissue.errors import InputError, NotMetError, ReissueError, RiskError
+    from reissue.errors import (
+        DataError,
+        InputError,
+        InternalError,
+        NotMetError,
+        NotWrittenError,
+        ReissueError,
+        RequirementError,
+        RiskError,
+        SchemaError,
+        TaxonomyError,
+    )
     from reissue.files.dialect import Dialect
     from reissue.installation import doctor
     from reissue.ledger import Ledger
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from reissue.publishing.folder import anonymize_folder, anonymize_frame
     from reissue.publishing.plan import Plan, plan
     from reissue.publishing.publish import publish
+    from reissue.publishing.refusal import RefusedError
     from reissue.release.release import Release
     from reissue.requirements import (
         KE,
@@ -51,6 +63,7 @@ __all__ = [
     "CKSafety",
     "Check",
     "Confidence",
+    "DataError",
     "DeltaDisclosure",
     "Dialect",
     "EntropyLDiversity",
@@ -58,25 +71,31 @@ __all__ = [
     "Findings",
     "Hierarchy",
     "InputError",
+    "InternalError",
     "KAnonymity",
     "Knowledge",
     "LDiversity",
     "Ledger",
     "MUnique",
     "NotMetError",
+    "NotWrittenError",
     "Personalized",
     "Plan",
     "Policy",
     "RecursiveLDiversity",
+    "RefusedError",
     "ReissueError",
     "Release",
+    "RequirementError",
     "RiskError",
     "Role",
     "Schema",
+    "SchemaError",
     "SchemaProposal",
     "SimpleLDiversity",
     "TCloseness",
     "Table",
+    "TaxonomyError",
     "Utility",
     "__version__",
     "anonymize",
@@ -96,7 +115,8 @@ __all__ = [
 _PLACES = {
     "reissue.attacks.findings": "Finding Findings",
     "reissue.data.table": "Table",
-    "reissue.errors": "InputError NotMetError ReissueError RiskError",
+    "reissue.errors": "DataError InputError InternalError NotMetError NotWrittenError ReissueError RequirementError "
+    "RiskError SchemaError TaxonomyError",
     "reissue.files.dialect": "Dialect",
     "reissue.installation": "doctor",
     "reissue.ledger": "Ledger",
@@ -109,6 +129,7 @@ _PLACES = {
     "reissue.publishing.larger.publish": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",
+    "reissue.publishing.refusal": "RefusedError",
     "reissue.release.release": "Release",
     "reissue.requirements": "KE KM AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity "
     "KAnonymity LDiversity MUnique Personalized RecursiveLDiversity SimpleLDiversity TCloseness",

@@ -22,6 +22,10 @@ Options: TypeAlias = Mapping[str, Any]
 """Options of a method by name: each method has its own, plug-ins too, and its registration checks them."""
 
 
+_SYNONYMS = {"quasi-identifier": "quasi", "quasiidentifier": "quasi", "qi": "quasi", "id": "identifier"}
+"""What others call the roles; a schema that is written has our names."""
+
+
 class Role(StrEnum):
     """What a column is for.
 
@@ -322,11 +326,12 @@ def _refuse_nesting(document: Any) -> None:
 def _role(name: str, role: object) -> Role:
     if not isinstance(role, str):
         raise SchemaError(f"The role of column '{name}' must be a text. A name with a dot in it must stand in quotes.")
+    written = role.strip().lower().replace("_", "-")
     try:
-        return Role(role)
+        return Role(_SYNONYMS.get(written, written))
     except ValueError:
         allowed = ", ".join(Role)
-        raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
+        raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(written, Role)) from None
 
 
 def _read_person(section: Section) -> bool | None:

@@ -38,7 +38,7 @@ class Recipe:
         options: Mapping[str, Any] | None = None,
     ) -> Self:
         """The recipe from a user's arguments; InputError for a wrong one."""
-        requirement = parse(requirement) if isinstance(requirement, str) else requirement
+        requirement = parse(requirement)
         settled = find(method).settle(options or {})
         if not 0 <= suppress < 1:
             raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")

@@ -455,8 +455,12 @@ def registered() -> dict[str, type[Requirement]]:
     return dict(sorted(_REGISTRY.items()))
 
 
-def parse(text: str) -> Requirement:
-    """Read a requirement such as `k=5 & l=3`."""
+def parse(text: str | Requirement) -> Requirement:
+    """Read a requirement such as `k=5 & l=3`; one that is made already is itself."""
+    if isinstance(text, Requirement):
+        return text
+    if not isinstance(text, str):
+        raise RequirementError("A requirement must be a text such as 'k=5 & l=3', or made as ri.KAnonymity(5) is.")
     parts = [_parse_one(part) for part in split(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(p for part in parts for p in part.parts()))
 

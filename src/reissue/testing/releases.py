@@ -65,7 +65,7 @@ def check_release(
 
     A method that generalizes may refuse only what no release can meet; others say that they `may_refuse` more.
     """
-    requirement = parse(requirement) if isinstance(requirement, str) else requirement
+    requirement = parse(requirement)
     frame = table_frame.with_columns(pl.Series(ROW, range(table_frame.height)))
     schema = schema.with_roles({ROW: Role.KEEP})
     before = frame.clone()

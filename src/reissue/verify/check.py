@@ -295,7 +295,7 @@ def check(
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
     inputs = RiskInputs(population, sampling, weights, household, largest, known, dialect)
-    requirement = parse(requirement) if isinstance(requirement, str) else requirement
+    requirement = None if requirement is None else parse(requirement)
     schema = Schema.read(schema)
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
