@@ -118,10 +118,11 @@ def test_what_is_no_requirement_is_the_users_mistake(requirement: Any) -> None:
 
 @pytest.mark.parametrize("role", ["quasi-identifier", "Quasi_Identifier", "QI", " quasi "])
 def test_a_role_has_the_name_that_textbooks_give_it(role: str) -> None:
-    schema = ri.Schema({"age": role, "disease": "Sensitive"})
+    roles: Any = {"age": role, "disease": "Sensitive"}
+    schema = ri.Schema(roles)
     assert (schema.quasi, schema.sensitive) == (("age",), ("disease",))
     assert 'age = "quasi"' in schema.dumps()
-    assert "Did you mean 'sensitive'?" in refused(ri.SchemaError, lambda: ri.Schema({"age": "sensible"}))
+    assert "Did you mean 'sensitive'?" in refused(ri.SchemaError, lambda: ri.Schema(roles | {"age": "sensible"}))
 
 
 def test_whatever_is_raised_has_a_public_name() -> None:
