@@ -1,4 +1,4 @@
-"""Everyone who ever was in a series, found again: nearly all people of a release were in the one before.
+"""An index of everyone in a series so far: nearly all people of a release were in the one before.
 
 Numbers of people are looked for among those of the last release first, and only the others among everyone. Neither is
 ever sorted anew: new people go into the order that is kept.
@@ -16,7 +16,7 @@ __all__ = ["PersonIndex", "lasting_values", "update"]
 
 @dataclass(frozen=True, eq=False)
 class PersonIndex:
-    """All people by now."""
+    """All people so far."""
 
     people: Ints
     """Their numbers, in the order in which they arrived."""
@@ -33,7 +33,7 @@ class PersonIndex:
 
 
 def update(index: PersonIndex, arriving: Ints) -> tuple[PersonIndex, Codes]:
-    """With the people of one more release, nobody of whom arrives twice: new ones come last; and the place of each."""
+    """Add the people of one more release, each once; new ones come last. Also gives the place of each."""
     known = index.people
     turn = np.argsort(arriving)
     sought = arriving[turn]
@@ -50,7 +50,7 @@ def update(index: PersonIndex, arriving: Ints) -> tuple[PersonIndex, Codes]:
 
 
 def lasting_values(known: Sequence[str | None], shown: Sequence[str | None]) -> tuple[list[str | None], Ints]:
-    """The known values and after them those that are new; and the number of each one shown."""
+    """Append the values that are new to those known; also gives the number of each one shown."""
     number = {name: place for place, name in enumerate(known)}
     for name in shown:
         number.setdefault(name, len(number))
@@ -58,7 +58,7 @@ def lasting_values(known: Sequence[str | None], shown: Sequence[str | None]) -> 
 
 
 def _find(known: Ints, places: Codes, sought: Ints) -> tuple[Codes, Ints]:
-    """The place of each number sought, -1 if it is at none of the places; and before which of them it belongs.
+    """Find the place of each number, -1 if it is at none of the places; and before which of them it belongs.
 
     Both the places and what is sought are sorted by number.
     """

@@ -1,4 +1,4 @@
-"""Knowledge: what an adversary has beside the published files."""
+"""Knowledge: what an adversary has in addition to the published files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ __all__ = ["PRIORS", "Knowledge", "assumed", "learns", "prior_of", "sees_leaving
 
 _KNOWN = ("form", "groups", "totals")
 PRIORS = ("common", "leaving", "learned")
-"""What readers may expect of people, each more than the one before; the second where a policy says nothing."""
+"""Priors that an adversary may have, each stronger than the one before; the second where a policy says nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,14 +63,14 @@ class Knowledge:
     """The sensitive value sets that nobody should be linked to; every value by default."""
 
     progress: Callable[[float], None] = field(default=lambda _: None, compare=False, repr=False)
-    """Not knowledge but patience: called with how far a long attack is, from 0 to 1."""
+    """Not knowledge, but a callback: called with the progress of a long attack, from 0 to 1."""
 
     def __post_init__(self) -> None:
         if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):
             raise InputError("`holds` must list different numbers of releases, counted from 1.")
 
     def __repr__(self) -> str:
-        """What is known, by name; the tables themselves are people's."""
+        """The names of what is known; the tables themselves hold personal data."""
         default = Knowledge.__dataclass_fields__
         named = [name for name in default if name != "progress" and getattr(self, name) not in (None, (), {}, False)]
         return f"Knowledge of {', '.join(named)}." if named else "Knowledge of nothing but the releases."
@@ -97,7 +97,7 @@ def assumed(section: Section) -> tuple[str, ...]:
 
 
 def prior_of(section: Section) -> str:
-    """What readers are taken to expect of people before their groups are looked at, as a policy says it."""
+    """The prior that a policy assumes."""
     given = section.get("prior", PRIORS[1])
     if given not in PRIORS:
         raise SchemaError(
@@ -108,10 +108,10 @@ def prior_of(section: Section) -> str:
 
 
 def learns(section: Section) -> bool:
-    """Whether readers are taken to learn which people tend to have which value, as a policy says it."""
+    """Whether a policy assumes that the adversary learns which people tend to have which value."""
     return prior_of(section) == "learned"
 
 
 def sees_leaving(section: Section) -> bool:
-    """Whether readers are taken to learn how soon people with each value leave, as a policy says it."""
+    """Whether a policy assumes that the adversary learns departure rates."""
     return prior_of(section) != "common"

@@ -1,4 +1,4 @@
-"""Figures that a reader may know from elsewhere: how many people have each value, how soon those who have it leave."""
+"""Figures that an adversary may know from elsewhere: the total of each value, and its departure rate."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -17,19 +17,19 @@ __all__ = ["counted_leaving", "read_leaving", "read_totals", "totals_of"]
 
 _COUNT, _RELEASE, _LEAVES = "count", "release", "leaves"
 _WORTH = 5.0
-"""Presences' worth of what holds for all values together, beside what is counted of each."""
+"""Weight of the rate over all values, in presences, that is added to what is counted for each value."""
 _LEAST = 1e-3
-"""Nobody surely stays, or leaves: somebody may be the first."""
+"""The smallest rate, and the smallest complement of one: no departure is certain or impossible."""
 
 
 def totals_of(truth: pl.Series) -> dict[str, int]:
-    """The totals of true values."""
+    """Count true values."""
     counted = truth.value_counts(name="number")
     return {str(text): int(number) for text, number in counted.iter_rows()}
 
 
 def read_totals(data: Any, schema: Schema, number: int, releases: int) -> Mapping[str, int]:
-    """The totals of one release from a table: the sensitive columns, `count`, and of several releases `release`."""
+    """Read the totals of one release from a table with the sensitive columns, `count` and, of several, `release`."""
     frame = _table(
         data,
         [*schema.sensitive, _COUNT, *([_RELEASE] if releases > 1 else [])],
@@ -49,9 +49,9 @@ def read_totals(data: Any, schema: Schema, number: int, releases: int) -> Mappin
 
 
 def read_leaving(data: Any, schema: Schema, names: Sequence[str | None]) -> Floats:
-    """Value to the share of people with it who are not in the next release, from a table with a column `leaves`.
+    """Read the departure rate of each value from a table with a column `leaves`.
 
-    Those whose value it lacks leave as others do.
+    A value that it lacks gets the mean rate.
     """
     frame = _table(
         data,
@@ -71,7 +71,7 @@ def read_leaving(data: Any, schema: Schema, names: Sequence[str | None]) -> Floa
 
 
 def counted_leaving(truth: Sequence[Ints], values: int) -> Floats:
-    """The same by the true tables: release and person to the value, -1 who is not there."""
+    """Estimate the departure rate of each value from true tables: release and person to the value, -1 where absent."""
     here, gone = np.zeros(values), np.zeros(values)
     for now, later in pairwise(truth):
         some = np.flatnonzero(now >= 0)
@@ -82,7 +82,7 @@ def counted_leaving(truth: Sequence[Ints], values: int) -> Floats:
 
 
 def _table(data: Any, wanted: Sequence[str], has: str) -> pl.DataFrame:
-    """The table, which must have some columns."""
+    """Read a table that must have some columns; `has` describes it in the error."""
     frame, _ = to_polars(data)
     lacking = [name for name in wanted if name not in frame.columns]
     if lacking:

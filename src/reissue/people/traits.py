@@ -1,4 +1,4 @@
-"""Traits: what is roughly known of people beside their groups, and may go with a value.
+"""Traits: coarse features of people that may be correlated with a value.
 
 Quasi-identifiers when a person was first seen with them, in about eight bins each; when the person arrived, and in how
 many releases the person has been. Bins are those of the first table that shows a column: numbers by where they lie
@@ -19,7 +19,7 @@ __all__ = ["Traits"]
 
 _BINS = 8
 _FEW = 12
-"""Domains of so many values, or levels of so many nodes, are taken as they are."""
+"""Domains with this many values, or levels with this many nodes, are not binned further."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +28,12 @@ class _Column:
 
     name: str
     cuts: Floats
-    """Of numbers: where the second bin begins, and each later one."""
+    """For numbers: where the second bin begins, and each later one."""
     labels: tuple[str, ...]
-    """Of anything else: what its bins are called."""
+    """For anything else: the labels of its bins."""
 
     def of(self, taxonomy: Taxonomy) -> "tuple[_Column, Ints]":
-        """Leaf to its bin, from 1 on; with labels that are new."""
+        """Map each leaf to its bin, from 1 on; also gives the column with labels that are new."""
         if taxonomy.ordered:
             bins = 1 + np.searchsorted(self.cuts, taxonomy.positions, side="right")
             if taxonomy.missing:
@@ -48,7 +48,7 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """Of everyone by now."""
+    """The traits of everyone so far."""
 
     columns: tuple[_Column, ...]
     bins: tuple[Ints, ...]
@@ -64,7 +64,10 @@ class Traits:
         return cls((), (), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def after(self, time: int, people: int, here: Ints, table: Table | None, rows: Ints) -> "Traits":
-        """With one release more: how many `people` there are by now, who is `here`, and whose the table's rows are."""
+        """Add a release.
+
+        `people` is the number of people so far, `here` are those in it, `rows` the person of each row of the table.
+        """
         new = people - len(self.arrival)
         arrival = np.append(self.arrival, np.full(new, -1))
         stay = np.append(self.stay, np.zeros(new, np.int64))
@@ -89,13 +92,13 @@ class Traits:
         return replace(self, columns=tuple(columns), bins=tuple(bins))
 
     def features(self, people: Ints, *, stay: bool = True) -> list[Ints]:
-        """Of some people: quasi-identifiers, arrival and, if asked for, length of stay, each a number from 0 on."""
+        """Quasi-identifiers, arrival and, if asked for, length of stay of some people, each as a number from 0 on."""
         timed = [_binned(one[people]) for one in ((self.arrival, self.stay) if stay else (self.arrival,))]
         return [*(one[people] for one in self.bins), *timed]
 
 
 def _cuts(numbers: Floats) -> Floats:
-    """Between bins of about as many people each; between all values where there are few."""
+    """The cuts between bins of about equally many people; between all values where there are few."""
     distinct = np.unique(numbers)
     if len(distinct) <= _FEW:
         return distinct[1:]
@@ -107,7 +110,7 @@ def _binned(numbers: Ints) -> Ints:
 
 
 def _coarse(taxonomy: Taxonomy) -> Sequence[str]:
-    """Leaf to what its bin is called: the finest level of few nodes, or a few bins by chance where there is none."""
+    """Leaf to the label of its bin: the finest level with few nodes, or a few bins by hash where there is none."""
     for level in taxonomy.levels[:-1]:
         if len(level.names) <= _FEW:
             return [str(level.names[node]) for node in level.node.tolist()]

@@ -1,4 +1,4 @@
-"""The one reader of published groups as boxes: intervals of codes, in codes that all releases share, or in somebody's.
+"""The one reader of published groups as boxes: intervals of codes that all releases share, or those of a table.
 
 Nothing but published text goes in. Every quasi-identifier's texts become *nodes*, intervals of leaf codes. Texts are
 parsed once each, not once a row; a row costs one look-up for each column and its share of one sort.
@@ -72,7 +72,7 @@ class BoxBounds:
 
 @dataclass(frozen=True, eq=False)
 class PublishedValues:
-    """What was published of one quasi-identifier in any of the releases: distinct intervals of leaf codes."""
+    """The published values of one quasi-identifier in any of the releases: distinct intervals of leaf codes."""
 
     name: str
     lo: Codes
@@ -92,12 +92,12 @@ class ReleaseCounts(Histogram):
 
     @classmethod
     def of(cls, counts: Histogram, nodes: Codes) -> "ReleaseCounts":
-        """Groups' counts with their nodes."""
+        """Add the groups' nodes to their counts."""
         return cls(counts.starts, counts.value, counts.count, counts.values, nodes)
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return int(self.count.sum())
 
 
@@ -126,7 +126,7 @@ class SeriesCounts:
 
 
 def read_counts(frames: Sequence[pl.DataFrame], schema: Schema, times: Sequence[Ints] | None = None) -> SeriesCounts:
-    """Read published tables, whose rows may stand for several records each; an empty one is refused."""
+    """Read published tables, whose rows may stand for several records each (`times`); an empty one is refused."""
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
@@ -275,9 +275,9 @@ class CommonColumn:
 
     name: str
     leaves: tuple[str | None, ...]
-    """Code to what it is called."""
+    """Code to its name."""
     line: int
-    """How many of them, from the first on, lie on a line: numbers or days, not words or missing."""
+    """How many of them, from the first on, are ordered: numbers or days, not words or missing."""
     published: dict[tuple[int, int], str | None]
     """First and last code to a text that was published for it."""
 
@@ -295,7 +295,7 @@ class CommonBoxes:
 
 
 def read_boxes(releases: Sequence[PublishedRelease], schema: Schema) -> CommonBoxes:
-    """Read the looks of all releases as boxes; what a release does not show is all of the column."""
+    """Read all releases as boxes; a column that a release does not show is the whole range."""
     shown = [release.of_its_columns() for release in releases]
     columns = [name for name in schema.quasi if any(name in one.schema.quasi for one in shown)]
     coded = [_intervals(shown, name, schema) for name in columns]
@@ -309,7 +309,7 @@ def read_boxes(releases: Sequence[PublishedRelease], schema: Schema) -> CommonBo
 
 
 def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> tuple[CommonColumn, Codes, Codes]:
-    """One quasi-identifier of all boxes; where a release lacks it, all of it."""
+    """One quasi-identifier of all boxes; the whole range where a release lacks it."""
     having = [one for one in shown if name in one.schema.quasi]
     texts, hierarchy = [one.looks.texts[name] for one in having], schema.hierarchy(name)
     coding = coding_of(texts, hierarchy)
@@ -330,7 +330,7 @@ def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> 
 
 
 def _between(coding: Coding) -> list[pl.Series]:
-    """Neighbours of the ends of published ranges: whoever lies between two ranges lies in fewer of them."""
+    """Neighbours of the ends of published ranges: a point between two ranges lies in fewer of them."""
     leaves = coding.leaves
     if leaves.dtype.is_float() and coding.hierarchy.kind == "ranges":
         return [pl.Series(leaves.name, _between_numbers(leaves.to_numpy())).cast(pl.String)]
@@ -343,7 +343,7 @@ def _between(coding: Coding) -> list[pl.Series]:
 
 
 def _between_numbers(ends: Floats) -> Floats:
-    """Points between neighbours: whole numbers if all that was published is whole, `[20, 25)` too; else the middle."""
+    """Points between neighbours: whole numbers if all that was published is whole, `[20, 25)` too; else midpoints."""
     low, high = ends[:-1], ends[1:]
     near = np.round(ends)
     # The last number of a range that is open is the float before its end.
@@ -355,11 +355,11 @@ def _between_numbers(ends: Floats) -> Floats:
     return np.asarray(points[(low < points) & (points < high)])
 
 
-# --- one release in somebody's codes ---------------------------------------------------------------------------------
+# --- one release in the codes of a table -----------------------------------------------------------------------------
 
 
 def boxes_in(release: PublishedRelease, codings: Sequence[Coding]) -> BoxBounds:
-    """The looks of a release in the codes of a table of people; one that is not `inhabited` has none of them.
+    """Read a release in the codes of a table of people; a box that is not `inhabited` has none of them.
 
     Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
     nobody's. A name in a generalized release, or beside ranges, may include some of them: it must be in the taxonomy.

@@ -1,4 +1,4 @@
-"""Published tables that an engine counts: the different rows, each with its number, read as the table itself is."""
+"""Published tables that an engine counts: distinct rows with their numbers, read like the table itself."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ __all__ = ["open_counted", "read_counted", "with_people"]
 def open_counted(
     engine: Engine, data: Any, schema: Schema, *, by: str | None = None, providers: bool = False
 ) -> PublishedRelease:
-    """A release where it lies; of one in a folder, further tables lie in folders beside it (`out.sensitive`)."""
+    """Open a release in place; if it is a folder, its further tables are folders beside it (`out.sensitive`)."""
     beside: dict[str, Source] = {}
     alone = data[0] if isinstance(data, list | tuple) and len(data) == 1 else data
     if isinstance(alone, str | Path) and Path(alone).is_dir():
@@ -40,9 +40,9 @@ def read_counted(
     providers: bool = False,
     beside: Mapping[str, Source] | None = None,
 ) -> PublishedRelease:
-    """A release that an engine has opened; `providers` asks for who gave each record, in a holder's copy.
+    """Read a release that an engine has opened; `providers` asks for the provider of each record, in a holder's copy.
 
-    `beside` are its further tables: the sensitive values of groups, and how many of their records are nobody's.
+    `beside` are its further tables: the sensitive values of groups, and their numbers of counterfeits.
     """
     more = [name for name in (by, schema.provider if providers else None) if name]
     asked = dict.fromkeys([*schema.quasi, *schema.sensitive, *more, GROUP])
@@ -63,7 +63,7 @@ def read_counted(
 
 
 def _numbers(source: Source, by: list[str], number: str) -> pl.DataFrame:
-    """A small table of numbers, whose rows may be in several parts; without the column of numbers a row is one."""
+    """Read a small table of numbers, whose rows may be in several parts; without the column a row counts as one."""
     asked = [name for name in source.columns if name in {*by, number}]
     counted = source.counts(asked)
     each = counted.values[number] if number in asked else pl.Series([1]).new_from_index(0, len(counted.times))
@@ -74,7 +74,7 @@ def _numbers(source: Source, by: list[str], number: str) -> pl.DataFrame:
 
 
 def with_people(releases: Sequence[PublishedRelease], schema: Schema) -> tuple[PublishedRelease, ...]:
-    """The same releases, which say who has which row where an engine knows: it is asked when somebody wants to know.
+    """Let releases say whose each row is, where an engine knows; it is asked on first use.
 
     Where people are told by numbers, these say something among the releases that were asked for together only, so all
     of the series must have been opened by that engine.
@@ -91,7 +91,7 @@ def with_people(releases: Sequence[PublishedRelease], schema: Schema) -> tuple[P
 
 
 def _known(release: PublishedRelease, name: str | None, *, one_engine: bool) -> tuple[FollowsPeople, Counted] | None:
-    """A table whose people can be followed, and what was counted of it."""
+    """A table whose people can be followed, and its counts."""
     source, times = release.tables.opened, release.tables.times
     if not isinstance(source, FollowsPeople) or times is None or not (source.tells_identifiers or one_engine):
         return None
@@ -104,7 +104,7 @@ def _turn(answer: Callable[[], list[WhoHasWhich]], place: int) -> Callable[[], W
 
 
 def _followed(asked: Sequence[tuple[FollowsPeople, Counted]], name: str) -> list[WhoHasWhich]:
-    """Those of one engine together."""
+    """Ask each engine for all of its tables at once."""
     found: dict[int, WhoHasWhich] = {}
     for kind in {type(source) for source, _ in asked}:
         places = [place for place, (source, _) in enumerate(asked) if type(source) is kind]

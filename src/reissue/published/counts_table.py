@@ -42,13 +42,13 @@ _OF_WHOM = _words(
     "of the in person patient case record records row rows respondents observations obs subjects population der de des "
     "pacientes personas"
 )
-"""Words that may stand beside them: of other things, such as visits, people have numbers."""
+"""Words that may accompany them. Counts of other things, such as visits, are attributes of people."""
 _TOTAL = _words(
     "total totals all sum overall together both gesamt insgesamt summe alle ensemble tous tout todos totale totaal"
 )
-"""What a row or a column of totals is called."""
+"""Labels of a row or a column of totals."""
 _SUPPRESSED = re.compile(r"[<≤]\s*=?\s*\d+|[*.:–-]+|[xcs]|n/?a", re.IGNORECASE)
-"""Cells of a table of counts that were not published."""
+"""How suppressed cells of a table of counts are written."""
 _MOST_SUPPRESSED = 0.5
 _EXPECTED = 3.0
 """Pairs of equal rows that independent columns would have, at least: that there is none is no chance then (e^-3)."""
@@ -61,7 +61,7 @@ _LEAST = 4
 
 
 def refuse_counts(tables: Tables, schema: Schema | None, name: str, named: tuple[str, ...] = ()) -> None:
-    """Stop where a release is a table of counts, unless the schema, or somebody (`named`), gives its counts a role."""
+    """Raise DataError for a table of counts, unless the schema or the caller (`named`) gives its counts a role."""
     if tables.source is not None or tables.apart or tables.times is not None or not tables.frames:
         return
     said = {*named, *(() if schema is None else schema.columns)}
@@ -158,6 +158,6 @@ def _sums(number: Ints, total: Bools) -> bool:
 
 
 def _called_total(column: pl.Series) -> Bools:
-    """Row to whether its label says that it is a total."""
+    """Whether each row's label says that it is a total."""
     texts = column.cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars(" :.*")
     return np.asarray(texts.is_in(sorted(_TOTAL)).to_numpy(), np.bool_)

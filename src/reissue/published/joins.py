@@ -14,9 +14,9 @@ __all__ = ["containment", "overlapping"]
 _CHUNK = 4_000_000
 """Pairs of a point and a box that are held at a time."""
 _FEW = 1 << 14
-"""This many pairs are compared without cutting further."""
+"""Up to this many pairs, space is not cut further."""
 _AT_A_TIME = 1 << 21
-"""This many pairs are compared at a time where cutting does not help."""
+"""Pairs that are compared at a time where cutting does not help."""
 _WORTH = 0.9
 """A cut that leaves more than this share of the pairs is not made."""
 

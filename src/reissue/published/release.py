@@ -1,4 +1,4 @@
-"""PublishedRelease: one release as a reader of its tables sees it, whoever published it and in whatever form.
+"""PublishedRelease: one release as its recipients see it, whoever published it and in whatever form.
 
 A group is what a reader cannot tell apart: rows with the same quasi-identifiers, or, where the release numbers its
 groups, rows with the same number. A column `group` numbers groups if the schema does not name it and it holds the
@@ -6,7 +6,7 @@ numbers 1, 2, ... (or 0, 1, ...) without a gap, as our own releases do; any othe
 that the schema leaves out. In two tables it joins them, whatever it holds. Where groups are numbered, a column `slot`
 of whole numbers, all different, makes it a panel: the slot is the same in other releases of the series.
 
-Everything is counted when it is asked for, once. O(rows), one sort.
+Everything is counted on first use, once, for all attacks. O(rows), one sort.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from reissue.taxonomy.notation import coding_of, parse_column
 __all__ = ["Looks", "PublishedRelease", "read_published"]
 
 _GROUP, _ROWS, _LOOK, _FIRST = "\0group", "\0rows", "\0look", "\0first"
-"""Names that no column of a user has."""
+"""Column names that no user can have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class Looks:
     texts: pl.DataFrame
     """One row for each, one column of texts for each quasi-identifier."""
     rows: Ints
-    """How many published rows look so."""
+    """The number of published rows with each combination."""
     first: Ints
     """One of those rows."""
     of_row: Ints
-    """Published row to its look."""
+    """Published row to its combination."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +61,22 @@ class PublishedRelease:
 
     @property
     def source(self) -> Release | None:
-        """Of our own release: what stays with the holder, who attacks with all that an adversary could know."""
+        """For our own release: what stays with the holder, who attacks with everything that an adversary could know."""
         return self.tables.source
 
     @cached_property
     def presences(self) -> Presences | None:
-        """Of our own release: who is in which group, where people have identifiers."""
+        """For our own release: who is in which group, where people have identifiers."""
         return self.tables.presences if self.source is None else presences_of(self.source)
 
     @property
     def requirement(self) -> Requirement | None:
-        """Of our own release: what it was made to meet."""
+        """For our own release: what it was made to meet."""
         return self.tables.requirement if self.source is None else self.source.requirement
 
     @property
     def e(self) -> int | None:
-        """Of our own release: how few people at least may be shown to have the same values, where that is promised."""
+        """For our own release: the e of e-equivalence, where its method promises one."""
         return self.tables.e if self.source is None else self.source.draft.e
 
     @property
@@ -113,18 +113,18 @@ class PublishedRelease:
         return tuple(name for name in self.schema.quasi if name not in self.main.columns)
 
     def of_its_columns(self) -> "PublishedRelease":
-        """The same with a schema of the quasi-identifiers that it shows; as it is where it shows none."""
+        """Restrict the schema to the quasi-identifiers that the release shows; unchanged where it shows none."""
         lacking = self.lacking
         if not lacking or len(lacking) == len(self.schema.quasi):
             return self
         return self.with_schema(self.schema.with_roles(dict.fromkeys(lacking, Role.DROP)))
 
     def with_schema(self, schema: Schema) -> "PublishedRelease":
-        """The same tables as another schema has them."""
+        """The same tables with another schema."""
         return replace(self, schema=schema)
 
     def of_sensitive(self, column: str) -> "PublishedRelease":
-        """The same as somebody sees it who looks at one sensitive column only."""
+        """Restrict to one sensitive column."""
         source, kept, place = self.source, self.tables.presences, self.schema.sensitive.index(column)
         source = None if source is None else source.of_sensitive(column)
         if kept is not None:
@@ -133,7 +133,7 @@ class PublishedRelease:
         return replace(self, tables=tables, schema=self.schema.of_sensitive(column))
 
     def require(self, *columns: str) -> None:
-        """Stop if the published tables lack columns that the schema names."""
+        """Raise SchemaError if the published tables lack columns that the schema names."""
         known = list(self.shown)
         absent = [name for name in columns if name not in known]
         if absent:
@@ -142,14 +142,14 @@ class PublishedRelease:
 
     @property
     def keeps_identifier(self) -> bool:
-        """Whether it is a holder's copy, which kept the identifier of every record."""
+        """Whether it is a holder's private copy, with the identifier of every record."""
         return self.schema.identifier is not None and (
             self.tables.people is not None or self.schema.identifier in self.main.columns
         )
 
     @property
     def named(self) -> tuple[pl.Series, Ints]:
-        """Of such a copy: every record's identifier as text, and which row of the main table it is."""
+        """For such a copy: every record's identifier as text, and its row of the main table."""
         if self.tables.people is not None:
             given, row = self.tables.people()
             return identifier_texts(given), row
@@ -157,7 +157,7 @@ class PublishedRelease:
 
     @cached_property
     def repeats(self) -> bool:
-        """Whether it is a copy in which somebody has several records."""
+        """Whether it is a copy with repeated records."""
         return self.keeps_identifier and bool(self.named[0].drop_nulls().is_duplicated().any())
 
     # --- groups ------------------------------------------------------------------------------------------------------
@@ -171,25 +171,25 @@ class PublishedRelease:
 
     @cached_property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(self.group.max(initial=-1)) + 1
 
     @cached_property
     def sizes(self) -> Ints:
-        """Rows of each group, counterfeits too."""
+        """Records of each group, counterfeits included."""
         if self.tables.times is None:
             return np.bincount(self.group, minlength=self.groups)
         return np.bincount(self.group, self.row_times, self.groups).astype(np.int64)
 
     @property
     def row_times(self) -> Ints:
-        """Row of the main table to how many records it stands for."""
+        """Row of the main table to the number of records it stands for."""
         times = self.tables.times
         return np.ones(self.main.height, np.int64) if times is None else times.to_numpy()
 
     @cached_property
     def looks(self) -> Looks:
-        """The published combinations of quasi-identifiers in each group: one a group, if the form has boxes."""
+        """The published combinations of quasi-identifiers in each group: one for each group, if the form has boxes."""
         columns = list(self.schema.quasi)
         if not columns:
             raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
@@ -217,7 +217,7 @@ class PublishedRelease:
         return all(_all_leaves(self.looks.texts[name], self.schema) for name in self.schema.quasi)
 
     def box(self, group: int) -> dict[str, str | None]:
-        """The quasi-identifiers of a group as published; nothing where its rows look different."""
+        """The quasi-identifiers of a group as published; nothing where its rows differ."""
         mine = np.flatnonzero(self.looks.group == group)
         return self.looks.texts.row(int(mine[0]), named=True) if len(mine) == 1 else {}
 
@@ -235,7 +235,7 @@ class PublishedRelease:
 
     @cached_property
     def weights(self) -> Ints:
-        """Row of the values' table to how many records it stands for."""
+        """Row of the values' table to the number of records it stands for."""
         if not self.tables.apart:
             return self.row_times
         if COUNT not in self.values.columns:
@@ -247,14 +247,14 @@ class PublishedRelease:
 
     @cached_property
     def consistent(self) -> bool:
-        """Whether two tables tell the same number of records for every group; one always does."""
+        """Whether two tables have the same number of records in every group; a single table always does."""
         if not self.tables.apart:
             return True
         return bool((np.bincount(self.value_group, self.weights, self.groups) == self.sizes).all())
 
     @cached_property
     def histogram(self) -> TextCounts:
-        """How often each sensitive value occurs in each group, counterfeits too."""
+        """How often each sensitive value occurs in each group, counterfeits included."""
         self.require(*self.schema.sensitive)
         texts = joined_texts(self.values, self.schema.sensitive)
         if not self.consistent:
@@ -263,7 +263,7 @@ class PublishedRelease:
 
     @cached_property
     def counterfeits(self) -> Ints:
-        """How many records of each group are declared to be nobody's."""
+        """The declared number of counterfeits in each group."""
         counted = self.tables.counterfeits
         if counted is None:
             return np.zeros(self.groups, np.int64)
@@ -276,7 +276,7 @@ class PublishedRelease:
 
     @property
     def has_counterfeits(self) -> bool:
-        """Whether some of its records are known to be nobody's."""
+        """Whether some of its records are known to be counterfeits."""
         own = 0 if self.source is None else self.source.counterfeits
         return bool(own) or self.tables.counterfeits is not None
 
@@ -293,11 +293,11 @@ class PublishedRelease:
 
     @cached_property
     def _labels(self) -> pl.Series:
-        """What the groups are called in the published tables, in order."""
+        """The published labels of the groups, in order."""
         return whole_numbers(self.main[GROUP]).unique().drop_nulls().sort()
 
     def _places(self, table: pl.DataFrame) -> Ints:
-        """The groups of a table's rows by what they are called."""
+        """The groups of a table's rows by their labels."""
         labels, called = self._labels, whole_numbers(table[GROUP]).cast(self._labels.dtype, strict=False)
         places: pl.Series
         if labels.dtype.is_integer() and len(labels) and labels[-1] - labels[0] + 1 == len(labels):  # without a gap
@@ -313,7 +313,7 @@ class PublishedRelease:
 
 
 def read_published(data: Any, schema: Schema, *, dialect: Dialect = FOUND, as_text: bool = True) -> PublishedRelease:
-    """Read a release: what `read_tables` takes, or tables that were read before."""
+    """Read a release: anything that `read_tables` takes, or tables that were read before."""
     if isinstance(data, PublishedRelease):
         return data
     tables = read_tables(data, schema, dialect=dialect, as_text=as_text)

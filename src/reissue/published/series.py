@@ -25,11 +25,11 @@ class Series:
     releases: tuple[PublishedRelease, ...]
     schema: Schema
     exact: bool = False
-    """Whether attacks that have a slower, exact way take it."""
+    """Whether attacks use their slower, exact algorithm, where they have one."""
     limits: Mapping[str, float] = field(default_factory=dict)
-    """Attack to its limit, where the caller sets one."""
+    """Attack to the limit that the caller sets."""
     numbers: tuple[int, ...] = ()
-    """What the releases are called in findings: numbers from 1."""
+    """The numbers of the releases in findings, from 1."""
 
     def __post_init__(self) -> None:
         if not self.numbers:
@@ -46,7 +46,7 @@ class Series:
         dialect: Dialect = FOUND,
         engine: str = MEMORY,
     ) -> "Series":
-        """Read whatever was published; an engine counts its different rows, and no others come into memory."""
+        """Read releases; with an engine, only the distinct rows that it counts come into memory."""
         if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
             raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
         read = [_read(data, schema, dialect, engine) for data in releases]
@@ -56,12 +56,12 @@ class Series:
         return len(self.releases)
 
     def of(self, numbers: Sequence[int]) -> "Series":
-        """The series of some releases only."""
+        """Restrict to some releases."""
         kept = tuple(self.releases[self.numbers.index(number)] for number in numbers)
         return replace(self, releases=kept, numbers=tuple(numbers))
 
     def of_sensitive(self, column: str) -> "Series":
-        """The same releases as somebody sees them who looks at one sensitive column only."""
+        """Restrict to one sensitive column."""
         releases = tuple(one.of_sensitive(column) for one in self.releases)
         return replace(self, releases=releases, schema=self.schema.of_sensitive(column))
 
@@ -77,7 +77,7 @@ class Series:
 
     @property
     def k(self) -> int | None:
-        """How many records a group promises to have: by the policy (`require = "k=5"`), else by our releases' own."""
+        """The promised size of a group: by the policy (`require = "k=5"`), otherwise by our own releases."""
         require = self.schema.policy.get("require")
         if require:
             return parse(str(require)).least

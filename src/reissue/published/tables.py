@@ -1,4 +1,4 @@
-"""The tables of one release: files, frames or our own Release, before anyone says what their columns mean.
+"""The tables of one release: files, frames or our own Release, before a schema gives their columns a meaning.
 
 A release lies in one file or in several: the sensitive values of groups apart from the quasi-identifiers, and the
 numbers of counterfeits, lie beside the first file under its name (`out.csv`, `out.sensitive.csv`).
@@ -41,19 +41,19 @@ class Tables:
     path: Path | None = None
     """Where the first one was read from."""
     source: Release | None = None
-    """Of our own release: what stays with the holder."""
+    """For our own release: what stays with the holder."""
     presences: Presences | None = None
-    """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
+    """For our own release from a ledger: who is in which group. Attacks that follow people need no tables then."""
     requirement: Requirement | None = None
-    """Of such a release: what it was made to meet."""
+    """For such a release: what it was made to meet."""
     e: int | None = None
-    """Of such a release: how few people at least may be shown to have the same values, where its method promises it."""
+    """For such a release: the e of e-equivalence, where its method promises one."""
     times: pl.Series | None = None
     """How many records each row of the one table stands for, where an engine counted equal ones; None: one each."""
     opened: Source | None = None
-    """What an engine opened, where it counted the one table."""
+    """The source that an engine opened, where it counted the one table."""
     people: Callable[[], WhoHasWhich] | None = None
-    """Of a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
+    """For a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
 
     def __post_init__(self) -> None:
         only_people = not self.frames and self.presences is not None
@@ -104,7 +104,7 @@ class Tables:
 
     @property
     def counterfeits(self) -> pl.DataFrame | None:
-        """How many records of each group are nobody's, if that was published."""
+        """The number of counterfeits in each group, if that was published."""
         return self.frames.get(COUNTERFEITS)
 
 
@@ -154,7 +154,7 @@ class _Reader:
         return Tables({name: self.frame(one) for name, one in zip(names, data, strict=False)})
 
     def with_beside(self, path: Path) -> Tables:
-        """A file and what lies beside it."""
+        """Read a file and its further tables."""
         main = self.frame(path)
         if not path.is_file():
             return Tables({WHOLE: main}, path)
@@ -209,14 +209,14 @@ _NUMBER = re.compile(r"\d+")
 
 
 def releases_among(paths: Sequence[Any]) -> list[Any]:
-    """The paths without those of second tables, which are read with the first one: a pattern names them too."""
+    """Leave out second tables, which are read with the first one: a pattern names them too."""
     files = [path for path in paths if isinstance(path, Path) and not path.is_dir() and part_of(path)[1] is None]
     beside = {Path(second_path(path, name)) for path in files for name in SECOND_TABLES}
     return [path for path in paths if path not in beside]
 
 
 def order_hint(paths: Sequence[Any]) -> str:
-    """A sentence if the dates, months or numbers in the names of the files go another way than the files do."""
+    """A sentence if the dates, months or numbers in the file names suggest another order; otherwise an empty string."""
     keys = _keys([path.name.lower() for path in paths])
     if all(before <= after for before, after in pairwise(keys)):
         return ""
@@ -227,7 +227,7 @@ def order_hint(paths: Sequence[Any]) -> str:
 
 
 def _keys(names: Sequence[str]) -> list[tuple[int, ...]]:
-    """What orders the names: dates, else months' names, else the last numbers in them; nothing if some lack it."""
+    """Sort keys of the names: dates, otherwise months, otherwise their last numbers; none if some name lacks it."""
     dates = [_DATE.search(name) for name in names]
     if all(dates):
         return [_date(found) for found in dates if found]
@@ -245,7 +245,7 @@ def _date(found: re.Match[str]) -> tuple[int, ...]:
 
 
 def _around(months: Sequence[int]) -> list[tuple[int, ...]]:
-    """Months without a year: January may follow upon December."""
+    """Months without a year: January may follow December."""
     years = [0]
     for before, after in pairwise(months):
         years.append(years[-1] + (before == 11 and after == 0))

@@ -1,4 +1,4 @@
-"""All releases as boxes in common codes, and the values that the group behind each box holds.
+"""All releases as boxes in common codes, with the set of values that each group holds.
 
 A release that does not show a quasi-identifier shows boxes that are all of it. Sets of values are single bits in words
 of 64, so that what groups have in common is one `and`.
@@ -37,14 +37,14 @@ class SeriesGroups(Histogram):
     holds: Words
     """Group to the values it holds."""
     next: Words
-    """Group to what these can be in a later release."""
+    """Group to the values that these can become in a later release."""
     before: Words
-    """Group to what can have become one of these."""
+    """Group to the values that can have become one of these."""
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesBoxes:
-    """What was published, in common codes."""
+    """Everything published, in common codes."""
 
     bounds: BoxBounds
     release: Ints
@@ -62,7 +62,7 @@ class SeriesBoxes:
 
     @property
     def releases(self) -> int:
-        """How many releases there are."""
+        """The number of releases."""
         return len(self.records)
 
     def of_release(self, release: int) -> Ints:
@@ -93,7 +93,7 @@ class SeriesBoxes:
 
 
 def count_bits(words: Words) -> Ints:
-    """How many values each set has."""
+    """The number of values in each set."""
     return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
 
 
@@ -137,12 +137,12 @@ def _groups(shown: Sequence[PublishedRelease]) -> tuple[tuple[str | None, ...], 
 
 
 def _model(schema: Schema, names: Sequence[str | None]) -> UpdateModel:
-    """How values change; they stay where nobody says that they do not."""
+    """How values change; they stay unless the schema says otherwise."""
     return read_updates(schema, names) if schema.updates else UpdateModel.none(names)
 
 
 def groups_of(starts: Ints, value: Ints, count: Ints, model: UpdateModel, values: int) -> SeriesGroups:
-    """Groups with what their values can become, and have been."""
+    """Add to groups what their values can become, and can have been."""
     own = _bits(np.eye(values, dtype=np.bool_))
     can = model.can[:values, :values]
     after, back = (own, own) if model.fixed else (_bits(can), _bits(can.T))
@@ -152,7 +152,7 @@ def groups_of(starts: Ints, value: Ints, count: Ints, model: UpdateModel, values
 
 
 def _bits(members: Bools) -> Words:
-    """Rows of flags as words of 64 bits."""
+    """Pack rows of flags into words of 64 bits."""
     width = -(-members.shape[1] // 64) * 64
     padded = np.zeros((len(members), width), np.bool_)
     padded[:, : members.shape[1]] = members

@@ -27,7 +27,7 @@ class Part:
     hi: Codes
 
     def cut(self, lo: Codes, hi: Codes) -> tuple["Part", "Part"]:
-        """What lies outside a box in one quasi-identifier, and the rest; the box must not hold all of it."""
+        """Split into what lies outside a box in one quasi-identifier, and the rest; the box must not hold all of it."""
         below, above = np.flatnonzero(lo > self.lo), np.flatnonzero(hi < self.hi)
         if len(below):
             place = int(below[0])
@@ -64,7 +64,7 @@ class Place:
 
 
 class Undecided(Exception):  # noqa: N818 - it is no error
-    """It would take too many steps to tell."""
+    """The search has reached its bound."""
 
 
 def values_left(sets: Bools, can: Bools | None) -> Bools:
@@ -80,7 +80,7 @@ def values_left(sets: Bools, can: Bools | None) -> Bools:
 
 
 def find_place(boxes: SeriesBoxes, part: Part, releases: tuple[int, ...], near: Ints, limit: int) -> Place | None:
-    """A place in a part of space where fewer values than the limit are left; None if there is none.
+    """Find a place in a part of space where fewer values than the limit are left; None if there is none.
 
     `near` are the boxes of these releases that reach into the part. Raises Undecided.
     """
@@ -141,5 +141,5 @@ class _Search:
         return sets
 
     def left(self, some: Bools) -> Bools:
-        """What leads through all releases."""
+        """The values that lead through all releases."""
         return values_left(self.union(some), self.can)
