@@ -11,25 +11,35 @@ It reads published columns alone, so any tool's global recoding will do: in ever
 attribute are disjoint, and between releases one lies inside the other or apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from reissue.attacks.findings import Finding
+from reissue._arrays import Ints
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.pictures import Case
 from reissue.attacks.registry import Accepts, Heading, attack
+from reissue.counting.segments import ranges
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.papers.correspondence.cracks import cracks
-from reissue.papers.correspondence.finding import NAME
-from reissue.papers.correspondence.recodings import refuse_other_recodings
-from reissue.papers.correspondence.state import add, explain, judge, readable, see
+from reissue.papers.correspondence import case as cases
+from reissue.papers.correspondence.chains import Targets, targets
+from reissue.papers.correspondence.recodings import refuse_other_recodings, varying
 from reissue.papers.second_look import confirm_chains
 from reissue.people.knowledge import Knowledge
+from reissue.published.boxes import ReleaseCounts, SeriesCounts, counts_of
 from reissue.published.series import Series
 from reissue.schema import Schema
 
-__all__ = ["crack_sizes"]
+__all__ = ["correspondence", "crack_sizes"]
+
+NAME = "correspondence"
+MEASURE = "records left for a target"
+_LISTED = 12
+"""How many groups of the worst target are listed: a ledger keeps every finding."""
 
 
 @attack(
@@ -58,11 +68,234 @@ __all__ = ["crack_sizes"]
 )
 def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     """Find how many records are left for whoever is worst off."""
-    state = None
-    for seen in see(series, knowledge):
-        state = add(state, seen)
-    assert state is not None  # noqa: S101  # there is a release
-    return explain(state, judge(state, series), series, knowledge)
+    del knowledge
+    views = _read(series)
+    limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.releases))
+    try:
+        refuse_other_recodings(views, series.numbers)
+    except CannotRunError as obstacle:
+        return _as_boxes(series, views, limit, str(obstacle))
+    certain = len(views.releases) == 2 or varying(views) <= 1
+    more: dict[str, object] = {"exact": certain}
+    some: Iterable[Targets] = targets(views)
+    if series.exact and not certain:
+        from reissue.papers.correspondence.exact import solve
+
+        answer = solve(list(some), views.releases)
+        some = answer.targets
+        more = {"exact": not answer.too_large, "components": {"solved": answer.solved, "bounded": answer.too_large}}
+    tally, target = _tally(some, views, limit)
+    found = _finding(series.numbers, tally, limit, more)
+    return replace(found, details={**found.details, "case": _case(series, views, target, limit)})
+
+
+def _read(series: Series) -> SeriesCounts:
+    """All releases in common codes; CannotRunError where the attack is not about such releases."""
+    if len(series) < 2:
+        raise CannotRunError("it compares releases, and there is only one.")
+    if series.schema.updates:
+        raise CannotRunError("it follows records that never change, and the schema says that sensitive values do.")
+    counts = counts_of(series.releases, series.schema)
+    if counts is None:
+        raise CannotRunError("a release publishes quasi-identifiers and sensitive values apart, in groups.")
+    return counts
+
+
+# --- counting --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class WorstTarget:
+    """The target that is worst off; of several the one that arrived first, then the one with the smallest nodes."""
+
+    left: int
+    arrived: int
+    """The release that it arrived with, from 0."""
+    nodes: tuple[int, ...]
+    """The smallest node of each quasi-identifier along its chain of groups."""
+
+    def __lt__(self, other: "WorstTarget") -> bool:
+        return (self.left, self.arrived, self.nodes) < (other.left, other.arrived, other.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainGroup:
+    """A group of a chain."""
+
+    size: int
+    published: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What all targets come to."""
+
+    left: tuple[int, ...]
+    """The least that is left by arrival time; 0 where nobody can have arrived."""
+    worst: WorstTarget
+    groups: tuple[ChainGroup, ...]
+    """The groups of the one worst off, from the release on that it arrived with."""
+    exposed: int
+    """How many chains of groups have less left than the limit."""
+    people: int
+    population: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """A target's chain of groups."""
+
+    arrived: int
+    groups: tuple[int, ...]
+    terms: Mapping[int, int]
+    """Value to how many records with it are left."""
+
+
+def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Tally, _Target]:
+    releases = views.releases
+    left = [0] * len(releases)
+    left_of_entry = np.zeros(len(releases[-1].count), np.int64)
+    found: list[tuple[WorstTarget, _Target]] = []
+    exposed = 0
+    for part in some:
+        possible = np.flatnonzero(part.sizes > 0)
+        if not len(possible):
+            continue
+        value = int(part.sizes[possible].min())
+        left[part.arrived] = min(left[part.arrived] or value, value)
+        lowest = possible[part.sizes[possible] == value]
+        least = int(lowest[np.lexsort(part.nodes[::-1, lowest])[0]])
+        worst = WorstTarget(value, part.arrived, tuple(part.nodes[:, least].tolist()))
+        if not found or worst < found[0][0]:
+            found = [(worst, _Target(part.arrived, _groups(part, least, releases), part.counts_of(least)))]
+        low = (part.sizes > 0) & (part.sizes < limit)
+        exposed += int(low.sum())
+        term = part.count * np.repeat(low, part.lengths)
+        left_of_entry += np.bincount(part.entries[-1], term, len(left_of_entry)).astype(np.int64)
+    worst, target = found[0]
+    people = int(np.minimum(left_of_entry, releases[-1].count).sum())
+    return Tally(tuple(left), worst, _chain_groups(views, target), exposed, people, releases[-1].records), target
+
+
+def _chain_groups(views: SeriesCounts, target: _Target) -> tuple[ChainGroup, ...]:
+    places = enumerate(target.groups, start=target.arrived)
+    return tuple(
+        ChainGroup(int(views.releases[place].sizes[group]), views.text(place, group)) for place, group in places
+    )
+
+
+def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tuple[int, ...]:
+    """The groups along a chain."""
+    first = part.starts[chain]
+    held = zip(part.entries, releases[part.arrived :], strict=True)
+    return tuple(int(view.group[entry[first]]) for entry, view in held)
+
+
+# --- telling ---------------------------------------------------------------------------------------------------------
+
+
+def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) -> Finding:
+    """What can still be said of releases that are no global recodings."""
+    from reissue.papers.correspondence.boxes import exposures
+
+    found = exposures(views, limit)
+    if not found:
+        raise CannotRunError(f"{obstacle} Compared as boxes, two at a time, no record can be ruled out for certain.")
+    worst = min(found, key=lambda one: one.left)
+    size = min(
+        int(views.releases[at].sizes[g]) for at, g in zip((worst.earlier, worst.later), worst.groups, strict=True)
+    )
+    earlier, later = series.numbers[worst.earlier], series.numbers[worst.later]
+    people, population = max(one.people for one in found), views.releases[-1].records
+    return Finding(
+        NAME,
+        Status.EXPOSED,
+        f"Holding releases {earlier} and {later} together, {_records(size)} that look alike are only {worst.left:,} "
+        f"for someone who is in release {earlier}, if records only arrived; the limit is {limit:,}. The releases are "
+        "no global recodings, so there may be more.",
+        series.numbers,
+        people=people,
+        population=population,
+        measure=MEASURE,
+        worst=worst.left,
+        limit=limit,
+        details={
+            "left": [None] * len(series),
+            "exact": False,
+            "partial": obstacle,
+            "pair": [earlier, later],
+            "case": cases.of_pair(views, series.numbers, worst, limit),
+        },
+    )
+
+
+def _case(series: Series, views: SeriesCounts, target: _Target, limit: int) -> Case:
+    groups = dict(enumerate(target.groups, start=target.arrived))
+    since = target.arrived - 1 if target.arrived else None
+    return cases.tell(views, series.numbers, groups, target.terms, limit, since)
+
+
+def _finding(numbers: Sequence[int], tally: Tally, limit: int, more: Mapping[str, Any]) -> Finding:
+    """The finding; `more` are further details."""
+    worst = tally.worst
+    details = {"left": list(tally.left), **more, "targets": tally.exposed, "worst_target": _target(numbers, tally)}
+    if len(numbers) == 2:
+        details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
+    return Finding(
+        NAME,
+        Status.EXPOSED if worst.left < limit else Status.WITHSTOOD,
+        _sentence(numbers, tally, limit),
+        tuple(numbers),
+        people=tally.people,
+        population=tally.population,
+        measure=MEASURE,
+        worst=worst.left,
+        limit=limit,
+        at_least=True,
+        details=details,
+    )
+
+
+def _target(numbers: Sequence[int], tally: Tally) -> dict[str, object]:
+    """The worst target: when it arrived, and its group in every release, as published; of many the first and last."""
+    worst = tally.worst
+    groups = [
+        {"release": number, "size": one.size, "cracked": one.size - worst.left, "published": one.published}
+        for number, one in zip(numbers[worst.arrived :], tally.groups, strict=True)
+    ]
+    if len(groups) > _LISTED:
+        groups = groups[: _LISTED // 2] + groups[-_LISTED // 2 :]
+    return {"arrived": numbers[worst.arrived], "left": worst.left, "groups": groups}
+
+
+def _sentence(numbers: Sequence[int], tally: Tally, limit: int) -> str:
+    worst = tally.worst
+    together = f"Holding releases {_listed(numbers)} together"
+    if worst.left >= limit:
+        return f"{together}, anyone still has at least {_records(worst.left)} to hide among; the limit is {limit:,}."
+    return (
+        f"{together}, {_records(min(one.size for one in tally.groups))} that look alike are only {worst.left:,} for "
+        f"someone {_when(numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of "
+        f"{tally.population:,} people get less."
+    )
+
+
+def _records(number: int) -> str:
+    """How many, in words."""
+    return f"{number:,} record" if number == 1 else f"{number:,} records"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _when(numbers: Sequence[int], arrived: int) -> str:
+    if not arrived:
+        return f"who is in release {numbers[0]}"
+    return f"who arrived between releases {numbers[arrived - 1]} and {numbers[arrived]}"
+
+
+# --- crack sizes -----------------------------------------------------------------------------------------------------
 
 
 def crack_sizes(releases: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND) -> pl.DataFrame:
@@ -71,8 +304,58 @@ def crack_sizes(releases: Sequence[Any], schema: Schema, *, dialect: Dialect = F
         raise InputError("Crack sizes are about two releases; give exactly two.")
     series = Series.read(releases, schema, dialect=dialect)
     try:
-        views = readable(series)
+        views = _read(series)
         refuse_other_recodings(views, series.numbers)
-        return cracks(views, schema)
+        return _cracks(views, schema)
     except CannotRunError as obstacle:
         raise InputError(f"There are no crack sizes: {obstacle}") from None
+
+
+def _cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
+    """Every target of two releases with the size and crack size of every group of records that match it.
+
+    `attack` is F (the target is in release 1 and is looked for there), C (in release 1, looked for in release 2) or B
+    (arrived later, looked for in release 2). The quasi-identifiers of the target's groups stand in columns `1.name` and
+    `2.name`; nothing under `1.` for B.
+    """
+    tables, first = [], 1
+    for part in targets(views):
+        possible = np.flatnonzero(part.sizes > 0)
+        number = np.zeros(len(part.sizes), np.int64)
+        number[possible] = np.arange(first, first + len(possible))
+        first += len(possible)
+        for place, name in enumerate("FC" if part.arrived == 0 else "B"):
+            table = _table(part, part.arrived + place, views, schema, number)
+            tables.append(table.with_columns(pl.lit(name).alias("attack")))
+    return pl.concat(tables, how="diagonal").select("attack", pl.exclude("attack"))
+
+
+def _table(part: Targets, release: int, views: SeriesCounts, schema: Schema, number: Ints) -> pl.DataFrame:
+    """One row for each target and value of its group in one release."""
+    view = views.releases[release]
+    first = part.starts[:-1]
+    groups = {at: views.releases[at].group[entry[first]] for at, entry in enumerate(part.entries, start=part.arrived)}
+    chain, entry, left = _left(part, view, groups[release], part.entries[release - part.arrived])
+    kept = number[chain] > 0
+    chain, entry, left = chain[kept], entry[kept], left[kept]
+    columns: dict[str, pl.Series] = {"target": pl.Series(number[chain])}
+    for at, group in groups.items():
+        for column, nodes in zip(views.quasi, views.releases[at].nodes, strict=True):
+            texts = pl.Series(column.texts, dtype=pl.String)
+            columns[f"{at + 1}.{column.name}"] = texts.gather(nodes[group[chain]])
+    for place, name in enumerate(schema.sensitive):
+        texts = pl.Series([value[place] for value in views.values], dtype=pl.String)
+        columns[name] = texts.gather(view.value[entry])
+    count = view.count[entry]
+    return pl.DataFrame({**columns, "size": pl.Series(count), "crack": pl.Series(count - left)})
+
+
+def _left(part: Targets, view: ReleaseCounts, group: Ints, entries: Ints) -> tuple[Ints, Ints, Ints]:
+    """Chain, entry of its group, and what is left of that entry: nothing where the chain does not hold the value."""
+    lengths = view.lengths[group]
+    begin = np.cumsum(lengths) - lengths
+    chain = np.repeat(np.arange(len(group)), lengths)
+    left = np.zeros(len(chain), np.int64)
+    its = part.group
+    left[begin[its] + entries - view.starts[group[its]]] = part.count
+    return chain, ranges(view.starts[group], lengths), left
