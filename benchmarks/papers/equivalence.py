@@ -22,8 +22,8 @@ from reissue._arrays import Floats, Ints
 from reissue.attacks import Knowledge
 from reissue.data.table import Table
 from reissue.methods.invariance.register import RegisterState
-from reissue.papers.equivalence.state import NumberedCrowd, arrive, with_arrival
-from reissue.papers.tracking.membership import Arrivals, membership
+from reissue.papers.equivalence.attack import exposure
+from reissue.papers.tracking.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, SeriesTable, enter
@@ -132,21 +132,15 @@ SHOWN = (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20)
 def compromised(data: Path, size: int = 50_000) -> Iterator[Row]:
     for method in (PLAIN, MERGED, ours(LIMIT)):
         made = list(publish(method, random_updates(census(data), size, RELEASES)))
-        for number, below in enumerate(smallest(made), start=1):
-            if number in SHOWN:
-                yield "people in an attack with e < 5", method.label, number, len(below)
+        for number in SHOWN:
+            yield "people in an attack with e < 5", method.label, number, len(smallest(made[:number]))
 
 
-def smallest(made: list[Release]) -> Iterator[Ints]:
-    """After each release the smallest e of everyone who is in an attack with e < 5."""
-    members, evidence = membership(Series.read(made, SCHEMA), Knowledge()), None
-    for place in range(len(made)):
-        part, person = members.only(place)
-        newest = Arrivals(part, np.where(part.real, person, -1), np.where(part.real, -1, person))
-        evidence = with_arrival(
-            evidence, arrive(NumberedCrowd() if evidence is None else evidence.crowd, newest), LIMIT
-        )
-        yield evidence.below
+def smallest(made: list[Release]) -> Ints:
+    """The smallest e of everyone who is in an attack with e < 5."""
+    members = membership(Series.read(made, SCHEMA), Knowledge())
+    unknown = np.full(len(members.real), -1, np.int64)
+    return exposure(members, LIMIT, [unknown] * len(made)).below(members)
 
 
 def at(curves: Curves, line: str, number: int) -> float:

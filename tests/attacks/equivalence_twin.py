@@ -1,20 +1,17 @@
-"""The equivalence attack over all releases at once: the twin of the fold."""
+"""The equivalence attack release by release, all components solved after each: the twin of the attack."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks import CannotRunError, Knowledge, Series
-from reissue.attacks.findings import Finding
 from reissue.papers.equivalence.attack import (
     _CHANGING,
     _CONTRADICTING,
     _NOTHING_BELOW,
     _ONLY_ONE,
-    _Found,
     _limit,
     _promise,
 )
@@ -22,17 +19,11 @@ from reissue.papers.equivalence.components import solve
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
 from reissue.papers.equivalence.groups import smaller
-from reissue.papers.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
+from reissue.papers.equivalence.propagation import Equivalences, groups_of, propagate, propagations
 from reissue.papers.tracking.membership import Membership, arrivals, membership
 from tests.attacks.posteriors import posteriors
 
-__all__ = ["Exposure", "domino", "exposure", "whole"]
-
-
-def domino(members: Membership, found: Equivalences) -> tuple[int, int]:
-    """How many people's values become known with one person's, in the largest class and at worst."""
-    known = np.flatnonzero(members.real)
-    return falling(_groups(members, found.classes), found.classes, known, pl.Series(known))
+__all__ = ["Exposure", "exposure", "whole"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +60,7 @@ def exposures(members: Membership, limits: Sequence[int], truths: Sequence[Ints]
         outcome = _with_buckets(found, buckets(members, number), limit)
         if number > 1 and not changing:
             some = np.flatnonzero(members.release < number)
-            groups = _groups(members, shown.classes).some(some)
+            groups = groups_of(members, shown.classes).some(some)
             shows = members.histogram.pick(some)
             sizes = np.bincount(shown.classes, minlength=len(shown.apart))
             truth = truths[number - 1]
@@ -103,8 +94,8 @@ def _with_buckets(found: Equivalences, whole: Iterable[BucketHistory] | None, li
     return Exposure(least, exact=False, linear=certain, found=found, judged=judged)
 
 
-def whole(series: Series, knowledge: Knowledge) -> Finding:
-    """Everybody's smallest e in all releases together, and how it grew release by release; without a case."""
+def whole(series: Series, knowledge: Knowledge) -> tuple[Exposure, Ints, int]:
+    """The outcome of all releases, the smallest e of each exposed person, and how many people are known."""
     if len(series) < 2:
         raise CannotRunError(_ONLY_ONE)
     members = membership(series, knowledge)
@@ -113,15 +104,11 @@ def whole(series: Series, knowledge: Knowledge) -> Finding:
     if (posteriors(members).left == 0).any():
         raise CannotRunError(_CONTRADICTING)
     limits = _limits(series, members)
-    grown = []
-    for outcome in exposures(members, limits, _truths(series, knowledge, members)):
-        grown.append(int((outcome.least[members.real] > 0).sum()))
+    *_, outcome = exposures(members, limits, _truths(series, knowledge, members))
     least = outcome.least[members.real]
-    fallen = domino(members, outcome.found)
     if limits[-1] < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
         raise CannotRunError(_NOTHING_BELOW)
-    below = least[least > 0]
-    return _Found(below, len(least), limits[-1], grown, outcome.exact, outcome.linear, fallen).finding(series.numbers)
+    return outcome, least[least > 0], len(least)
 
 
 def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
@@ -137,10 +124,6 @@ def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[I
 
 
 def _limits(series: Series, members: Membership) -> list[int]:
-    """After each release, what was asked for, what our own releases promise, or what a single release gives."""
-    distinct = np.minimum.accumulate(
-        [int(members.distinct[members.release == number].min()) for number in range(len(series))]
-    ).tolist()
-    promised: list[int | None] = [_promise(release) for release in series.releases]
-    before = [[one for one in promised[: number + 1] if one is not None] for number in range(len(series))]
-    return [_limit(series, min(own, default=None), least) for own, least in zip(before, distinct, strict=True)]
+    """What was asked for, what our own releases promise, or what a single release gives."""
+    promised = min((one for one in map(_promise, series.releases) if one is not None), default=None)
+    return [_limit(series, promised, int(members.distinct.min()))] * len(series)

@@ -103,3 +103,45 @@ def _even_groups(seed: int, *, tidy: bool) -> list[pl.DataFrame]:
         group = np.tile([f"g{g}" for g in range(number)], values)
         frames.append(pl.DataFrame({"id": person, "q": group, "r": "*", "s": [f"v{p % values}" for p in person]}))
     return frames
+
+
+# --- whole buckets
+
+
+@given(SEEDS, st.integers(2, 4), st.integers(1, 4))
+@examples(40)
+def test_a_limit_that_falls_or_rises(seed: int, first: int, then: int) -> None:
+    frames = stream(seed, releases=6, size=18, values=3, returns=seed % 2 == 0)
+    releases = [
+        *publish(frames[:3], "equivalence", "simple-l=2", e=first),
+        *publish(frames[3:], "equivalence", "simple-l=2", e=then),
+    ]
+    assert_every_beginning(releases, SCHEMA, {})
+
+
+@given(SEEDS, st.sampled_from([{"equivalence": 1}, {"equivalence": 3}, {}]))
+@examples(60)
+def test_people_who_change_their_bucket(seed: int, limits: dict[str, float]) -> None:
+    """Without a limit given it falls from 3 to 2 when buckets of two values come."""
+    assert_every_beginning(_moving(seed), PLAIN, limits)
+
+
+def _moving(seed: int) -> list[pl.DataFrame]:
+    """Whole buckets of three, later two values, each as often; now and then somebody stands in another one."""
+    rng = np.random.default_rng(seed)
+    buckets = [["v0", "v1"], ["v0", "v1", "v2"], ["v1", "v2"]]
+    home = rng.integers(0, 3, 30)
+    frames = []
+    for release in range(int(rng.integers(3, 8))):
+        there = np.flatnonzero(rng.random(30) < rng.uniform(0.5, 1))
+        where = np.where(rng.random(30) < 0.1, rng.integers(0, 3, 30), home)
+        rows = []
+        for number, values in enumerate(buckets):
+            if release < 2 and len(values) == 2:
+                continue
+            own = there[where[there] == number]
+            own = own[: len(own) // len(values) * len(values)]
+            rows += [(int(p), f"b{number}", values[turn % len(values)]) for turn, p in enumerate(own)]
+        rows = rows or [(0, "b1", "v0"), (1, "b1", "v1"), (2, "b1", "v2")]
+        frames.append(pl.DataFrame(rows, schema=["id", "q", "s"], orient="row").with_columns(r=pl.lit("*")))
+    return frames

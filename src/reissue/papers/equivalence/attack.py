@@ -5,27 +5,39 @@ shows two sets of e people to have the same values, one as the other (definition
 away the other's, and so on through a whole class: the domino. Somebody is exposed if it finds an e below the limit:
 the e that our own releases promise, else the smallest number of values in a group, below which no single release is.
 
-It starts from known membership (`tracking.membership`). Whole buckets are attacked exactly, by an integer program for
-each (`exact`); fine groups, of m-invariance or anyone's, by propagation (`propagation`).
+It starts from known membership (`tracking.membership`). Fine groups, of m-invariance or anyone's, are attacked by
+propagation (`propagation`), whole buckets exactly, by an integer program for each (`exact`), and what all groups say
+together is solved for small components (`components`): of the first two releases, of the first three, and so on while
+that is little work, and of all of them. What a component showed once stays true, and components of few releases are
+small. Values that cannot have stayed are recognized by groups that contradict each other (`fixed_values`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+
+import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
-from reissue.papers.equivalence.state import Evidence, NumberedCrowd, arrive, domino_of, with_arrival
+from reissue.papers.equivalence.components import solve
+from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
+from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
+from reissue.papers.equivalence.groups import Shown, smaller
+from reissue.papers.equivalence.propagation import Equivalences, falling, groups_of, propagations
 from reissue.papers.second_look import confirm_buckets
-from reissue.papers.tracking.membership import Arrivals, arrivals, named_membership
+from reissue.papers.updates.attack import risks
+from reissue.papers.tracking.membership import histories_of_members
 from reissue.people.knowledge import Knowledge
+from reissue.papers.tracking.membership import Membership, arrivals, membership
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
+from reissue.updates import UpdateModel
 
-__all__ = ["EquivalenceState", "equivalence"]
+__all__ = ["Exposure", "domino", "equivalence", "exposure"]
 
 NAME = "equivalence"
 _ONLY_ONE = "it compares releases, and there is only one."
@@ -40,89 +52,12 @@ _NOTHING_BELOW = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SeenBuckets:
-    """One release."""
-
-    series: Series
-    """It alone."""
-    arrivals: Arrivals | None
-    obstacle: str = ""
-    """Why there is none."""
-
-
-@dataclass(frozen=True, eq=False)
-class EquivalenceState:
-    """What is kept of all releases so far."""
-
-    VERSION: ClassVar[int] = 1
-
-    numbers: tuple[int, ...]
-    """What they are called."""
-    obstacle: str = ""
-    """Why the attack is not about these releases: what stands in the way once does so forever."""
-    evidence: Evidence | None = None
-    """What they show, if nothing stands in the way."""
-    promised: int | None = None
-    """The smallest e that they promise; None if none does."""
-    distinct: int = 0
-    """The smallest number of values in a group."""
-    grown: tuple[int, ...] = ()
-    """How many people were exposed after each release, by the limit at that time."""
-
-
-def see(series: Series, knowledge: Knowledge) -> Iterator[SeenBuckets]:
-    """Who stands where in each release."""
-    try:
-        for number, one in zip(series.numbers, arrivals(series, knowledge), strict=True):
-            yield SeenBuckets(series.of([number]), one)
-    except CannotRunError as obstacle:
-        if len(series) > 1:
-            raise
-        yield SeenBuckets(series, None, str(obstacle))
-
-
-def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
-    """All that was shown, with one more release."""
-    before, series = state or EquivalenceState(()), seen.series
-    numbers = before.numbers + series.numbers
-    if before.obstacle or seen.arrivals is None:
-        return EquivalenceState(numbers, before.obstacle or seen.obstacle)
-    if series.schema.updates and not series.schema.values_stay:
-        return EquivalenceState(numbers, _CHANGING)
-    arrival = arrive(NumberedCrowd() if before.evidence is None else before.evidence.crowd, seen.arrivals)
-    promises = [one for one in (_promise(series.releases[0]), before.promised) if one is not None]
-    promised, distinct = min(promises, default=None), int(arrival.members.distinct.min())
-    distinct = distinct if before.evidence is None else min(distinct, before.distinct)
-    evidence = with_arrival(before.evidence, arrival, _limit(series, promised, distinct))
-    return EquivalenceState(numbers, "", evidence, promised, distinct, (*before.grown, len(evidence.below)))
-
-
-def judge(state: EquivalenceState, series: Series) -> Finding:
-    """What the releases so far show."""
-    if len(state.numbers) < 2:
-        raise CannotRunError(_ONLY_ONE)
-    if state.evidence is None:
-        raise CannotRunError(state.obstacle)
-    evidence = state.evidence
-    if evidence.changing:
-        raise CannotRunError(_CONTRADICTING)
-    if evidence.limit < 2 and state.promised is None and series.limits.get(NAME) is None:
-        raise CannotRunError(_NOTHING_BELOW)
-    people, certain = len(evidence.crowd.who), (evidence.exact, evidence.linear)
-    found = _Found(evidence.below, people, evidence.limit, state.grown, *certain, domino_of(evidence))
-    return found.finding(state.numbers)
-
-
-def explain(state: EquivalenceState, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
-    """With the case of somebody whose e is smallest, if it can be shown: from who stands where in all releases."""
-    if state.evidence is None or not len(state.evidence.below):
-        return found
-    members, known, strangers = named_membership(series, knowledge)
-    falling = int(found.details["domino"]["known_with_it"])
-    context = CaseContext(series, knowledge, members, state.evidence.limit, falling)
-    story = case_of(context, state.evidence, known, strangers)
-    return replace(found, details={**found.details, "case": story}) if story else found
+_PRESENCES = 100_000
+"""Presences of people in groups, at most, that are put together."""
+_STEPS = 1_000_000
+"""Steps after which only all releases together are still solved: some seconds."""
+_BUCKETS = 500
+"""Buckets whose values are compared all together, at most."""
 
 
 @attack(
@@ -149,74 +84,205 @@ def explain(state: EquivalenceState, found: Finding, series: Series, knowledge: 
     ),
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
-    """Find everyone's smallest e in all releases together, and how it fell release by release."""
-    state = None
-    for seen in see(series, knowledge):
-        state = add(state, seen)
-    if state is None or len(series) < 2:
+    """Find everyone's smallest e in all releases together."""
+    if len(series) < 2:
         raise CannotRunError(_ONLY_ONE)
-    return explain(state, judge(state, series), series, knowledge)
+    members = membership(series, knowledge)
+    if series.schema.updates and not series.schema.values_stay:
+        raise CannotRunError(_CHANGING)
+    promises = [one for one in map(_promise, series.releases) if one is not None]
+    limit = _limit(series, min(promises, default=None), int(members.distinct.min()))
+    found = exposure(members, limit, _truths(series, knowledge, members))
+    if limit < 2 and not promises and series.limits.get(NAME) is None:
+        raise CannotRunError(_NOTHING_BELOW)
+    fallen = domino(members, found.pairs)
+    finding = _finding(series, members, found, limit, fallen)
+    if not finding.people:
+        return finding
+    context, e = CaseContext(series, knowledge, members, limit, fallen[1]), int(found.below(members).min())
+    story = case_of(context, e, found.pairs, found.buckets)
+    return replace(finding, details={**finding.details, "case": story}) if story else finding
+
+
+# --- what is found ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """What a finding tells."""
+class Exposure:
+    """The outcome for everybody."""
 
-    below: Ints
-    """The smallest e of each known person who is in an attack."""
-    people: int
-    """How many known people there are."""
-    limit: int
-    grown: Sequence[int]
-    """How many people were exposed after each release, by the limit at that time."""
+    least: Ints
+    """Person, known or not, to the smallest e of an attack below the limit; 0 for none."""
+    exact: bool
+    """Whether there is no smaller e, in any world."""
+    linear: bool
+    """Whether there is none that sums of groups show."""
+    pairs: Equivalences
+    """What pairs of groups show."""
+    buckets: Sequence[tuple[BucketHistory, Ints]] = ()
+    """The whole buckets, each with the smallest e of its patterns."""
+
+    def below(self, members: Membership) -> Ints:
+        """The smallest e of each known person who is in an attack."""
+        least = self.least[members.real]
+        return least[least > 0]
+
+
+def exposure(members: Membership, limit: int, truths: Sequence[Ints]) -> Exposure:
+    """Everybody's smallest e below the limit; CannotRunError where values must have changed.
+
+    `truths` are everybody's true values in each release, by the membership's numbers; -1 where nobody knows.
+    """
+    _refuse_nothing_in_common(members)
+    counted = bool((members.histogram.sizes == members.sizes).all())
+    releases, solved = int(members.release.max(initial=-1)) + 1, _Together.nothing(len(members.real))
+    for number, shown in enumerate(propagations(members, [limit] * releases), start=1):
+        if counted and number > 1 and (solved.steps < _STEPS or number == releases):
+            solved = _together(members, shown, number, limit, truths[number - 1], solved)
+    found = _with_buckets(members, Equivalences(shown.classes, shown.least(limit)), limit)
+    return replace(
+        found, least=smaller(found.least, solved.least), exact=solved.exact, linear=found.linear or solved.linear
+    )
+
+
+def _refuse_nothing_in_common(members: Membership) -> None:
+    """Stop where somebody's groups have no value in common."""
+    if (risks(histories_of_members(members), UpdateModel.none(members.names)).left == 0).any():
+        raise CannotRunError(_CONTRADICTING)
+
+
+def _with_buckets(members: Membership, pairs: Equivalences, limit: int) -> Exposure:
+    """What pairs of groups show, and what whole buckets show if all groups are such."""
+    whole = buckets(members)
+    if whole is None:
+        return Exposure(pairs.least, exact=False, linear=False, pairs=pairs)
+    least, certain, judged = pairs.least, True, []
+    for bucket in whole:
+        of_pattern = cheapest(bucket, limit)
+        judged.append((bucket, of_pattern))
+        certain &= not (of_pattern < 0).any()
+        of_bucket = np.zeros(len(least), np.int64)
+        of_bucket[bucket.people] = np.repeat(np.maximum(of_pattern, 0), bucket.weights)
+        least = smaller(least, of_bucket)
+    return Exposure(least, exact=False, linear=certain and _apart(members), pairs=pairs, buckets=judged)
+
+
+def _apart(members: Membership) -> bool:
+    """Whether an attack on all buckets is one on each: nobody was in two, and no bucket's values are a sum of others'.
+
+    No where there are too many buckets to tell.
+    """
+    people = np.unique(np.stack([members.person, members.shapes[members.group]]), axis=1)
+    _, first = np.unique(members.shapes, return_index=True)
+    if people.shape[1] > len(members.real) or len(first) > _BUCKETS:
+        return False
+    shown = members.histogram.pick(first)
+    counts = np.zeros((shown.groups, shown.values))
+    counts[shown.group, shown.value] = shown.reduced
+    return int(np.linalg.matrix_rank(counts)) == shown.groups
+
+
+@dataclass(frozen=True, eq=False)
+class _Together:
+    """What all groups of some first releases say together."""
+
+    least: Ints
+    """Person to the smallest e that a component showed; 0 for none."""
     exact: bool
     linear: bool
-    fallen: tuple[int, int]
+    steps: int
 
-    def finding(self, numbers: Sequence[int]) -> Finding:
-        below = self.below
-        minimum = int(below.min()) if len(below) else None
-        details = {
+    @classmethod
+    def nothing(cls, people: int) -> "_Together":
+        return cls(np.zeros(people, np.int64), exact=False, linear=False, steps=0)
+
+
+def _together(
+    members: Membership, shown: Shown, releases: int, limit: int, truth: Ints, before: _Together
+) -> _Together:
+    """What the first releases say together, while they have few presences, beside what fewer releases said."""
+    some = np.flatnonzero(members.release < releases)
+    groups, shows = groups_of(members, shown.classes).some(some), members.histogram.pick(some)
+    if len(groups.member) > _PRESENCES:
+        return replace(before, exact=False, linear=False, steps=_STEPS)
+    sizes = np.bincount(shown.classes, minlength=len(shown.apart))
+    of_class = np.full(len(sizes), -1, np.int64)
+    of_class[shown.classes] = truth  # of one class all have the same, or the next line tells that they have not
+    if contradicts_truth(groups, shows, shown.classes, truth) or no_values_fit(groups, shows, of_class):
+        raise CannotRunError(_CONTRADICTING)
+    found = solve(groups, shows, sizes, limit)
+    if found.contradicted:
+        raise CannotRunError(_CONTRADICTING)
+    least = smaller(before.least, found.least[shown.classes])
+    return _Together(least, found.exact, found.linear, before.steps + found.steps)
+
+
+def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
+    """Release to everybody's true value, -1 where the holder does not know it or the person is not there."""
+    place, truths = {name: number for number, name in enumerate(members.names)}, []
+    for number, one in enumerate(arrivals(series, knowledge)):
+        truth = np.full(len(members.real), -1, np.int64)
+        if one.truth is not None:
+            who, texts = one.truth
+            truth[members.only(number)[1][who]] = [place.get(text, len(place)) for text in texts]
+        truths.append(truth)
+    return truths
+
+
+def domino(members: Membership, pairs: Equivalences) -> tuple[int, int]:
+    """How many people's values become known with one person's, in the largest class and at worst."""
+    known = np.flatnonzero(members.real)
+    return falling(groups_of(members, pairs.classes), pairs.classes, known, pl.Series(known))
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+def _finding(series: Series, members: Membership, found: Exposure, limit: int, fallen: tuple[int, int]) -> Finding:
+    below, people = found.below(members), members.people
+    minimum = int(below.min()) if len(below) else None
+    return Finding(
+        NAME,
+        Status.EXPOSED if len(below) else Status.WITHSTOOD,
+        _exposing(below, people, limit, fallen[1]) if len(below) else _nobody(found, limit),
+        series.numbers,
+        people=len(below),
+        population=people,
+        measure="e: how few people are shown to have the same values as as many others",
+        worst=minimum,
+        limit=limit,
+        at_least=True,
+        details={
             "minimum": minimum,
-            "people_by_e": {str(e): int((below <= e).sum()) for e in range(1, self.limit)},
-            "people_by_release": list(self.grown),
-            "exact": self.exact,
-            "linear": self.exact or self.linear,
-            "domino": {"same_value": self.fallen[0], "known_with_it": self.fallen[1]},
-        }
-        return Finding(
-            NAME,
-            Status.EXPOSED if len(below) else Status.WITHSTOOD,
-            self._sentence(minimum),
-            tuple(numbers),
-            people=len(below),
-            population=self.people,
-            measure="e: how few people are shown to have the same values as as many others",
-            worst=minimum,
-            limit=self.limit,
-            at_least=True,
-            details=details,
-        )
+            "people_by_e": {str(e): int((below <= e).sum()) for e in range(1, limit)},
+            "exact": found.exact,
+            "linear": found.exact or found.linear,
+            "domino": {"same_value": fallen[0], "known_with_it": fallen[1]},
+        },
+    )
 
-    def _sentence(self, minimum: int | None) -> str:
-        if minimum is None:
-            sets = f"two sets of fewer than {self.limit} people"
-            if self.exact:
-                return f"No {sets} have the same values."
-            if self.linear:
-                return f"No {sets} are shown to have the same values by sums and differences of groups."
-            return (
-                f"No {sets} were found to have the same values. Pairs of groups, whole buckets and small parts of the "
-                "data were compared; larger parts were not solved, so that there may be some."
-            )
-        worst = "single people" if minimum == 1 else f"sets of {minimum} people"
-        falling = self.fallen[1]
-        others = "1 other" if falling == 1 else f"{falling:,} others"
-        chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
-        return (
-            f"{len(self.below):,} of {self.people:,} people are in sets of fewer than {self.limit} that are shown to "
-            f"have the same values, down to {worst}.{chain}"
-        )
+
+def _nobody(found: Exposure, limit: int) -> str:
+    sets = f"two sets of fewer than {limit} people"
+    if found.exact:
+        return f"No {sets} have the same values."
+    if found.linear:
+        return f"No {sets} are shown to have the same values by sums and differences of groups."
+    return (
+        f"No {sets} were found to have the same values. Pairs of groups, whole buckets and small parts of the "
+        "data were compared; larger parts were not solved, so that there may be some."
+    )
+
+
+def _exposing(below: Ints, people: int, limit: int, falling: int) -> str:
+    minimum = int(below.min())
+    worst = "single people" if minimum == 1 else f"sets of {minimum} people"
+    others = "1 other" if falling == 1 else f"{falling:,} others"
+    chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
+    return (
+        f"{len(below):,} of {people:,} people are in sets of fewer than {limit} that are shown to "
+        f"have the same values, down to {worst}.{chain}"
+    )
 
 
 def _promise(release: PublishedRelease) -> int | None:

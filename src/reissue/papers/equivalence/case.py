@@ -9,14 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Ints
 from reissue.attacks.cases import case, group_text, in_words, short, value_text
 from reissue.attacks.pictures import Case, CutHistory, HistoryEdge, HistoryNode
-from reissue.papers.equivalence.exact import BucketHistory, Witness, buckets, witness
-from reissue.papers.equivalence.propagation import Equivalences, apart_from, propagate, rests
-from reissue.papers.equivalence.state import Evidence
-from reissue.papers.tracking.incremental import found as looked_up
-from reissue.papers.tracking.membership import Membership
+from reissue.papers.equivalence.exact import BucketHistory, Witness, witness
+from reissue.papers.equivalence.propagation import Equivalences, apart_from, rests
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.words import listed, plural
@@ -60,40 +57,18 @@ class CaseContext:
         return sentences
 
 
-def case_of(context: CaseContext, evidence: Evidence, known: Ints, strangers: Ints) -> Case | None:
-    """The smallest e of somebody who is known, if it can be shown; people's numbers are those of the evidence."""
-    members, e = context.members, int(evidence.below.min())
-    number = _among_all(evidence, members.real, known, strangers)
-    exposed = np.zeros(evidence.crowd.total, np.bool_)
-    exposed[evidence.found.who[evidence.found.e == e]] = True
-    for bucket in (buckets(members) or ()) if exposed.any() else ():
+def case_of(
+    context: CaseContext, e: int, pairs: Equivalences, judged: Sequence[tuple[BucketHistory, Ints]]
+) -> Case | None:
+    """The smallest e of somebody who is known, if it can be shown."""
+    members = context.members
+    for bucket, of_pattern in judged:
         of_person = np.repeat(np.arange(len(bucket.weights)), bucket.weights)
-        hit = np.flatnonzero(exposed[number[bucket.people]] & members.real[bucket.people])
+        hit = np.flatnonzero((of_pattern[of_person] == e) & members.real[bucket.people])
         shown = of_bucket(context, bucket, int(of_person[hit[0]]), e) if len(hit) else None
         if shown is not None:
             return shown
-    return of_groups(context, _equivalences(context, evidence, number), e)
-
-
-def _among_all(evidence: Evidence, real: Bools, known: Ints, strangers: Ints) -> Ints:
-    """Person of the membership to its number among all people of the evidence; -1 for strangers of one release."""
-    crowd = evidence.crowd
-    number = np.full(len(known), -1, np.int64)
-    for numbers, among, who, order in (
-        (known, crowd.beliefs.index.people, crowd.who, crowd.beliefs.index.order),
-        (strangers, crowd.fakes, crowd.fake_who, np.argsort(crowd.fakes)),
-    ):
-        rows = np.flatnonzero(real == (numbers is known))
-        some, at = looked_up(among[order], numbers[rows])
-        number[rows[some]] = who[order[at]]
-    return number
-
-
-def _equivalences(context: CaseContext, evidence: Evidence, number: Ints) -> Equivalences:
-    """Classes and the smallest e by pairs of groups, person by person."""
-    if evidence.pairs is None or (number < 0).any():
-        return propagate(context.members, context.limit)
-    return Equivalences(evidence.pairs.classes[number], evidence.pairs.least(context.limit)[number])
+    return of_groups(context, pairs, e)
 
 
 # --- fine groups -----------------------------------------------------------------------------------------------------

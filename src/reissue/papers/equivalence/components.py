@@ -34,6 +34,8 @@ _STEPS, _ALL_STEPS = 5_000, 100_000
 """Steps in which the worlds of a component, and of all of a release, are looked for: a tenth of a second, and two."""
 _SETS = 10_000
 """Sets of people of one size that are compared, at most."""
+_PROGRAM = 1_000
+"""Steps that take as long as one integer program."""
 _PROGRAMS = 400
 """People for whom integer programs are solved after a release, at most: some ten seconds."""
 
@@ -66,6 +68,8 @@ class Solved:
     """Whether there is no other that sums of groups show."""
     contradicted: bool
     """Whether some component has no world: values have changed."""
+    steps: int = 0
+    """How much work it was."""
 
 
 def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Solved:
@@ -92,7 +96,7 @@ def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Sol
     every = np.repeat(some, sizes[some])
     by_person, whole = _in_equal_sets(scattered[every], limit)
     np.maximum.at(least, every, by_person)  # classes are whole: of one class all have the same
-    return Solved(least, exact and whole, linear, contradicted=False)
+    return Solved(least, exact and whole, linear, contradicted=False, steps=_ALL_STEPS - steps + _PROGRAM * (_PROGRAMS - programs))
 
 
 def _components(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Iterator[Component | None]:

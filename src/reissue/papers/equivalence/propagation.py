@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import ranges
-from reissue.papers.equivalence import groups as _carry_groups
+from reissue.papers.equivalence import groups as groups_module
 from reissue.papers.equivalence.groups import Shown, ValueGroups, apart_of, tokens_of
 from reissue.papers.tracking.membership import Membership
 
-__all__ = ["Equivalences", "apart_from", "falling", "propagate", "propagations", "rests"]
+__all__ = ["Equivalences", "apart_from", "falling", "groups_of", "propagate", "propagations", "rests"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,25 +40,26 @@ def propagate(members: Membership, limit: int) -> Equivalences:
 
 def propagations(members: Membership, limits: Sequence[int]) -> Iterator[Shown]:
     """What is shown after each release, with a limit for each."""
-    shown, groups = Shown.nothing(len(members.real)), _groups(members, np.arange(len(members.real)))
+    shown, groups = Shown.nothing(len(members.real)), groups_of(members, np.arange(len(members.real)))
     for release, limit in enumerate(limits):
         shown = shown.and_groups(groups.kept(members.release == release), limit)
         yield shown
 
 
-def _groups(members: Membership, classes: Ints) -> ValueGroups:
+def groups_of(members: Membership, classes: Ints) -> ValueGroups:
+    """All groups of all releases, of classes of people."""
     starts = np.append(0, np.cumsum(members.sizes))
     return ValueGroups(starts, classes[members.person], members.kinds)
 
 
 def rests(members: Membership, classes: Ints) -> NDArray[np.uint64]:
     """Presence to a number for its group without it: equal where the kind and the other members' classes are."""
-    return _carry_groups.rests(_groups(members, classes))
+    return groups_module.rests(groups_of(members, classes))
 
 
 def apart_from(members: Membership, classes: Ints, group: int) -> tuple[Ints, Ints]:
     """All groups of a group's kind, and in how many classes each differs from it."""
-    groups = _groups(members, classes)
+    groups = groups_of(members, classes)
     others = np.flatnonzero(members.kinds == members.kinds[group])
     return others, apart_of(np.full(len(others), group), others, tokens_of(groups), groups)
 
