@@ -29,15 +29,14 @@ from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values
 from reissue.papers.equivalence.groups import Shown, smaller
 from reissue.papers.equivalence.propagation import Equivalences, falling, groups_of, propagations
 from reissue.papers.second_look import confirm_buckets
+from reissue.papers.tracking.membership import Membership, arrivals, histories_of_members, membership
 from reissue.papers.updates.attack import risks
-from reissue.papers.tracking.membership import histories_of_members
 from reissue.people.knowledge import Knowledge
-from reissue.papers.tracking.membership import Membership, arrivals, membership
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
 
-__all__ = ["Exposure", "domino", "equivalence", "exposure"]
+__all__ = ["SmallestSets", "domino", "equivalence", "exposure"]
 
 NAME = "equivalence"
 _ONLY_ONE = "it compares releases, and there is only one."
@@ -108,7 +107,7 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Exposure:
+class SmallestSets:
     """The outcome for everybody."""
 
     least: Ints
@@ -128,7 +127,7 @@ class Exposure:
         return least[least > 0]
 
 
-def exposure(members: Membership, limit: int, truths: Sequence[Ints]) -> Exposure:
+def exposure(members: Membership, limit: int, truths: Sequence[Ints]) -> SmallestSets:
     """Everybody's smallest e below the limit; CannotRunError where values must have changed.
 
     `truths` are everybody's true values in each release, by the membership's numbers; -1 where nobody knows.
@@ -151,11 +150,11 @@ def _refuse_nothing_in_common(members: Membership) -> None:
         raise CannotRunError(_CONTRADICTING)
 
 
-def _with_buckets(members: Membership, pairs: Equivalences, limit: int) -> Exposure:
+def _with_buckets(members: Membership, pairs: Equivalences, limit: int) -> SmallestSets:
     """What pairs of groups show, and what whole buckets show if all groups are such."""
     whole = buckets(members)
     if whole is None:
-        return Exposure(pairs.least, exact=False, linear=False, pairs=pairs)
+        return SmallestSets(pairs.least, exact=False, linear=False, pairs=pairs)
     least, certain, judged = pairs.least, True, []
     for bucket in whole:
         of_pattern = cheapest(bucket, limit)
@@ -164,7 +163,7 @@ def _with_buckets(members: Membership, pairs: Equivalences, limit: int) -> Expos
         of_bucket = np.zeros(len(least), np.int64)
         of_bucket[bucket.people] = np.repeat(np.maximum(of_pattern, 0), bucket.weights)
         least = smaller(least, of_bucket)
-    return Exposure(least, exact=False, linear=certain and _apart(members), pairs=pairs, buckets=judged)
+    return SmallestSets(least, exact=False, linear=certain and _apart(members), pairs=pairs, buckets=judged)
 
 
 def _apart(members: Membership) -> bool:
@@ -238,7 +237,7 @@ def domino(members: Membership, pairs: Equivalences) -> tuple[int, int]:
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
-def _finding(series: Series, members: Membership, found: Exposure, limit: int, fallen: tuple[int, int]) -> Finding:
+def _finding(series: Series, members: Membership, found: SmallestSets, limit: int, fallen: tuple[int, int]) -> Finding:
     below, people = found.below(members), members.people
     minimum = int(below.min()) if len(below) else None
     return Finding(
@@ -262,7 +261,7 @@ def _finding(series: Series, members: Membership, found: Exposure, limit: int, f
     )
 
 
-def _nobody(found: Exposure, limit: int) -> str:
+def _nobody(found: SmallestSets, limit: int) -> str:
     sets = f"two sets of fewer than {limit} people"
     if found.exact:
         return f"No {sets} have the same values."

@@ -14,6 +14,7 @@ from reissue.attacks.cases import case, group_text, in_words, short, value_text
 from reissue.attacks.pictures import Case, CutHistory, HistoryEdge, HistoryNode
 from reissue.papers.equivalence.exact import BucketHistory, Witness, witness
 from reissue.papers.equivalence.propagation import Equivalences, apart_from, rests
+from reissue.papers.tracking.membership import Membership
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.words import listed, plural

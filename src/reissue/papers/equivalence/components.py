@@ -96,7 +96,9 @@ def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Sol
     every = np.repeat(some, sizes[some])
     by_person, whole = _in_equal_sets(scattered[every], limit)
     np.maximum.at(least, every, by_person)  # classes are whole: of one class all have the same
-    return Solved(least, exact and whole, linear, contradicted=False, steps=_ALL_STEPS - steps + _PROGRAM * (_PROGRAMS - programs))
+    return Solved(
+        least, exact and whole, linear, contradicted=False, steps=_ALL_STEPS - steps + _PROGRAM * (_PROGRAMS - programs)
+    )
 
 
 def _components(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Iterator[Component | None]:
