@@ -121,7 +121,11 @@ def warnings_of(policy: Policy, earlier: Sequence[int], withdrawn: Sequence[int]
 
     All are given by their numbers; `earlier` are the other earlier releases.
     """
-    found = [_WITHDRAWN.format(releases=_listed(withdrawn).capitalize())] if withdrawn else []
+    found = (
+        [_WITHDRAWN.format(releases=_listed(withdrawn).capitalize(), were="was" if len(withdrawn) == 1 else "were")]
+        if withdrawn
+        else []
+    )
     if policy.alone:
         return [_ALONE, *found]
     unseen = () if policy.look_back is None else earlier[: -policy.look_back]
@@ -132,7 +136,7 @@ def warnings_of(policy: Policy, earlier: Sequence[int], withdrawn: Sequence[int]
     return found
 
 
-_WITHDRAWN = "{releases}: withdrawn in the ledger as never sent, which no attack can check."
+_WITHDRAWN = "{releases} {were} never sent, by the ledger (withdrawn). No attack can check that."
 
 
 _ALONE = (
