@@ -15,7 +15,6 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.data.table import Table
 from reissue.papers.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.publishing.attack import attack
@@ -230,47 +229,3 @@ def test_with_a_learnt_prior_claims_about_cohorts_are_right_as_often_as_they_say
     for one in large:
         off = 0.05 + 2 * np.sqrt(one["claim"] * (1 - one["claim"]) / one["people"])
         assert one["claim"] == pytest.approx(one["right"], abs=off), one
-
-
-def test_what_the_joint_attack_needs_too_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, schema = waves(linked=True), FOLLOWED
-    alone = attack(made, schema, only="joint")["joint"]
-    solved = []
-
-    def counted(*given: Any, **options: Any) -> Any:
-        solved.append(1)
-        return believe_in_blocks(*given, **options)
-
-    monkeypatch.setattr("reissue.attacks.joint.solution.believe_in_blocks", counted)
-    together = attack(made, schema, only=["definetti", "joint"])
-    assert len(solved) == 1
-    assert together["joint"] == alone
-    turned = attack(made, schema, only=["joint", "definetti"])
-    assert len(solved) == 2
-    assert [one.attack for one in turned] == ["joint", "definetti"]
-    assert turned["definetti"] == together["definetti"]
-    attack(made, schema, only=["definetti", "joint"], exact=True)
-    assert len(solved) == 4
-
-
-@pytest.mark.parametrize("requirement", ["k=80", "k=3"])
-def test_what_is_solved_again_from_what_was_kept_is_as_if_taken_apart_anew(
-    requirement: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = clinic(1200).with_columns(id=pl.int_range(1200))
-    parts = [frame[:900], frame[300:]]
-    made = [ri.anonymize(one, FOLLOWED, requirement, method="pool", seed=at) for at, one in enumerate(parts)]
-    kept = attack(made, FOLLOWED, only=NAME)[NAME]
-
-    def forgetful(*given: Any, **options: Any) -> Any:
-        found = believe_in_blocks(*given, **options)
-        assert found.unsolved is not None
-        return replace(found, unsolved=None)
-
-    monkeypatch.setattr("reissue.attacks.joint.solution.believe_in_blocks", forgetful)
-    anew = attack(made, FOLLOWED, only=NAME)[NAME]
-    assert kept.details["above"] == anew.details["above"]
-    for name in ("accuracy", "baseline", "error"):
-        assert kept.details[name] == pytest.approx(anew.details[name], abs=1e-12)
-    for one, other in zip(kept.details["calibration"], anew.details["calibration"], strict=True):
-        assert one == pytest.approx(other, abs=1e-9)

@@ -1,6 +1,7 @@
 """What is expected of newcomers: base rates where groups are made by quasi-identifiers, all alike where by value."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -10,19 +11,15 @@ import polars as pl
 import pytest
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
-from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.lenses import plain_lens
-from reissue.attacks.joint.solving.believe import believe
-from reissue.attacks.joint.update_model import Chosen, Learnable
+from reissue.attacks.joint.claims import Claims, plain_lens
+from reissue.attacks.joint.update_model import base_rates
 from reissue.ledger import Ledger
 from reissue.publishing.attack import attack
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
-from reissue.solver.observations import Observation
-from reissue.solver.transitions import Model
+from reissue.solver import Model, Observation, solve
 from tests.solver.worlds import observed, posterior
 
 
@@ -39,10 +36,10 @@ def test_where_every_group_shows_its_values_equally_often_all_are_alike() -> Non
 
 def test_who_knows_true_totals_expects_what_people_have_unless_values_stay() -> None:
     """Four people and two counterfeits of the second value: where values stay, whoever came was chosen for one."""
-    told = replace(observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3], {0: 2, 1: 2}, 2)]), fakes=np.array([0, 2]))
+    told = replace(observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3], {0: 2, 1: 2}, 2)]), counterfeits=np.array([0, 2]))
     assert base_rates([told], 2) == pytest.approx([0.5, 0.5])
     assert base_rates([told], 2, changing=True) == pytest.approx([0.75, 0.25])
-    uneven = replace(observed([([0, 1], {0: 2, 1: 1}, 1)]), fakes=np.array([0, 1]))
+    uneven = replace(observed([([0, 1], {0: 2, 1: 1}, 1)]), counterfeits=np.array([0, 1]))
     assert base_rates([uneven], 2) == pytest.approx([1.0, 0.0], abs=1e-5)
 
 
@@ -74,6 +71,10 @@ def grouped(here: Ints, value: Ints, rng: np.random.Generator) -> Observation:
     return observed(groups)
 
 
+def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]:
+    return [replace(seen, shares=rates) for seen in series]
+
+
 def test_claims_about_people_who_stay_are_not_too_sure() -> None:
     """Without base rates newcomers seemed to have the rare values, and those who stayed the common one."""
     rng = np.random.default_rng(3)
@@ -82,7 +83,7 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
     people = 1 + max(int(here.max()) for here, _ in truth)
     rates = base_rates(series, 3)
     prior = np.broadcast_to(rates, (people, 3))
-    claims = Claims.of([plain_lens(believe(expecting(series, rates), Model(3, STEPS), prior=prior))], people)
+    claims = Claims.of([plain_lens(solve(expecting(series, rates), Model(3, STEPS), prior=prior))], people)
     right = np.zeros(people, np.bool_)
     for place, (here, value) in enumerate(truth):
         mine = claims.release[here] == place
@@ -97,125 +98,12 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
         assert hits == pytest.approx(claim, abs=0.05), people_of
 
 
-# --- who knows how values change knows how common they are -----------------------------------------------------------
-
-
-def test_in_the_long_run_values_are_as_common_as_steps_leave_them() -> None:
-    common = Model(3, STEPS).common
-    assert common is not None
-    assert common @ STEPS == pytest.approx(common)
-    assert common.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [
-        None,
-        np.eye(2),
-        np.array([[0.9, 0.1], [0.0, 1.0]]),  # all end at the second, if nobody comes
-        np.array([[0.99, 0.01], [0.01, 0.99]]),  # what people began with is there for long
-        np.array([[0.0, 1.0], [1.0, 0.0]]),
-    ],
-)
-def test_where_what_people_began_with_matters_nothing_is_said_about_the_long_run(steps: Floats | None) -> None:
-    assert Model(2, steps).common is None
-
-
-MOVING = np.array([[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.4, 0.3, 0.3]])
-
-
-def by_value(here: Ints, value: Ints, values: int, rng: np.random.Generator) -> Observation:
-    """Groups of one record of each value: as many as the commonest value needs, and counterfeits for what lacks."""
-    queues = [rng.permutation(here[value == one]).tolist() for one in range(values)]
-    number = max(map(len, queues))
-    groups = []
-    for place in range(number):
-        members = [queue[place] for queue in queues if place < len(queue)]
-        groups.append((members, dict.fromkeys(range(values), 1), values - len(members)))
-    return observed(groups)
-
-
-def moving(people: int, releases: int, rng: np.random.Generator) -> list[Ints]:
-    common = Model(3, MOVING).common
-    value = rng.choice(3, people, p=common)
-    made = [value]
-    for _ in range(releases - 1):
-        value = np.array([rng.choice(3, p=MOVING[one]) for one in value])
-        made.append(value)
-    return made
-
-
-def test_who_knows_how_values_change_knows_which_ones_counterfeits_lack() -> None:
-    """Every group shows each value once. All alike, claims are a third; half of the people have the first value."""
-    rng = np.random.default_rng(5)
-    truth = moving(1_500, 3, rng)
-    series = [by_value(np.arange(1_500), value, 3, rng) for value in truth]
-    names, model = ["a", "b", "c"], Model(3, MOVING)
-    seen = Learnable.of(series, names, truth)
-    told, learned = (seen.where(Chosen(model, source)) for source in ("schema", "releases"))
-    assert learned.rates == pytest.approx([1 / 3] * 3)
-    assert told.rates == pytest.approx(model.common)
-    assert all(one.roughly and not len(one.impossible) for one in told.series)
-    found = []
-    for one in (learned, told):
-        prior = np.broadcast_to(one.rates, (1_500, 3))
-        beliefs = believe(one.series, model, prior=prior)
-        claims = Claims.of([plain_lens(beliefs)], 1_500)
-        found.append((claims.chance.mean(), claims.right_by_lot([plain_lens(beliefs)], truth).mean()))
-        assert not claims.sure.any()
-    (_, without), (claim, right) = found
-    assert right > without + 0.1
-    assert claim == pytest.approx(right, abs=0.05)
-
-
-def test_releases_that_cannot_show_what_is_common_do_not_go_by_it() -> None:
-    """Eight of ten would have the first value, and hardly any record has it."""
-    model = Model(2, np.array([[0.8, 0.2], [0.8, 0.2]]))
-    few = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3, 4, 5], {0: 2, 1: 2}, 0)])]
-    many = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
-    assert in_the_long_run(few, model) is None
-    assert in_the_long_run(many, model) == pytest.approx([0.8, 0.2])
-    left = expecting_the_rest(many, np.array([0.8, 0.2]))[0].fakes
-    assert left == pytest.approx([1.2, 4.8], abs=0.05)
-
-
-def test_of_the_value_that_needs_most_groups_no_record_is_invented() -> None:
-    """Six people in six groups that all show both values: about as many have the first as there are groups."""
-    seen = observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])
-    (rest,) = expecting_the_rest([seen], np.array([0.9, 0.1]))
-    assert rest.fakes == pytest.approx([0, 6], abs=1e-4)
-    assert not len(rest.impossible)
-
-
-def test_where_nobody_is_invented_the_long_run_says_nothing_more() -> None:
-    series = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3], {0: 1, 1: 1}, 0)])]
-    model = Model(2, np.array([[0.6, 0.4], [0.5, 0.5]]))
-    assert model.common is not None
-    assert in_the_long_run(series, model) is None
-    with_one = [*series, observed([([0], {0: 1, 1: 1}, 1)])]
-    common = in_the_long_run(with_one, model)
-    assert common is not None
-    assert [one.roughly for one in expecting_the_rest(with_one, common)] == [False, True]
-
-
-def test_what_is_only_expected_makes_nothing_certain() -> None:
-    """As many groups as people with the first value: everyone alone in a group is all but sure, and no more."""
-    series = [observed([([person], {0: 1, 1: 1, 2: 1}, 2) for person in range(40)])] * 3
-    model = Model(3, np.array([[0.97, 0.02, 0.01], [0.5, 0.45, 0.05], [0.5, 0.05, 0.45]]))
-    seen = Learnable.of(series, ["a", "b", "c"], [None] * 3).where(Chosen(model, "schema"))
-    beliefs = believe(seen.series, model, prior=np.broadcast_to(seen.rates, (40, 3)), exact=True)
-    claims = Claims.of([plain_lens(beliefs)], 40)
-    assert beliefs.long_run
-    assert (claims.chance > 0.99).all()
-    assert not claims.sure.any()
-
-
 def test_equally_sure_values_are_right_in_turn() -> None:
     """A claim of a half about each of two values is right about half of the time, whichever is common."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
-    beliefs = believe(series, Model(2))
+    found = solve(series, Model(2))
     truth = [np.array([1, 1, 1, 1, 1, 0])]
-    lenses = [plain_lens(beliefs)]
+    lenses = [plain_lens(found)]
     claims = Claims.of(lenses, 6)
     assert claims.right_by_lot(lenses, truth) == pytest.approx(0.5)
     assert claims.right(lenses, truth).sum() == 1
@@ -228,7 +116,7 @@ def test_equally_sure_values_are_right_in_turn() -> None:
 def test_two_truths_that_are_published_alike_get_the_same_claim() -> None:
     """One person and one counterfeit in each group: whatever people have, the counterfeit has the other value."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
-    found = believe(expecting(series, base_rates(series, 2)), Model(2))
+    found = solve(expecting(series, base_rates(series, 2)), Model(2))
     assert found.chance[0] == pytest.approx(0.5)
 
 
@@ -257,7 +145,7 @@ def test_the_same_files_mean_something_else_by_another_method() -> None:
     assert (len(worlds), len(signatures_kept)) == (7, 4)
     assert sum(values[0] == 1 for values, _ in worlds) == 5  # of 7: without a rule
     assert sum(values[0] == 1 for values in signatures_kept) == 2  # of 4: by `invariance`
-    claims = Claims.of([plain_lens(believe(series, Model(3)))], 4)
+    claims = Claims.of([plain_lens(solve(series, Model(3)))], 4)
     assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
 
 
@@ -271,7 +159,7 @@ def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together
     pairs = [([first, first + 1], shown, 0) for first in range(1, people, 2)]
     other = observed([([0], shown, 1), *pairs], shares=[0.4, 0.6])
     twin = posterior([one, other], 2)
-    found = believe([one, other], Model(2))
+    found = solve([one, other], Model(2))
     claims = Claims.of([plain_lens(found)], people + 1)
     for person in range(people + 1):
         assert twin[person, int(person == people), person % 2] == pytest.approx(0.6)

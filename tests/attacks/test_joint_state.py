@@ -13,7 +13,7 @@ from reissue import synth
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.finding import Judged, finding_of
-from reissue.attacks.joint.solving.past import Past
+from reissue.attacks.joint.fold import Past
 from reissue.attacks.joint.state import JointState, Recent
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
@@ -21,7 +21,7 @@ from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
-from reissue.solver.observations import Observation
+from reissue.solver import Observation
 
 
 def series(tmp_path: Path, months: int, require: str) -> tuple[Schema, list[Release]]:
@@ -83,7 +83,7 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     assert short.window[-1].time == full.window[-1].time == 7
     people = [exposed(one.finding) for one in (short, full)]
     assert abs(people[0] - people[1]) <= 0.1 * people[1]
-    today = [one.beliefs.largest(len(one.beliefs.layers) - 1)[0] for one in ends]
+    today = [one.posterior.largest(len(one.posterior.releases) - 1)[0] for one in ends]
     surest = [one.claims.chance for one in ends]
     for bar, (one, other) in ((0.01, today), (0.03, surest)):
         assert np.abs(one - other).mean() < bar

@@ -10,22 +10,19 @@ import pytest
 
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
-from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.claims import Claims, plain_lens
 from reissue.attacks.joint.holder import HolderSteps
-from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.sight import see
-from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.state import add
-from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
+from reissue.attacks.joint.update_model import Learnable, _counted, base_rates, grown, update_model
 from reissue.ledger import Ledger
 from reissue.people.series import SeriesPresences
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
-from reissue.solver.learning.learned_steps import smoothed
-from reissue.solver.transitions import Model
+from reissue.solver import Model, solve
+from reissue.solver.transition_learning import smoothed
 
 COLUMNS = Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who")
 
@@ -56,17 +53,16 @@ def anonymous(releases: list[Any]) -> Series:
 
 def unaware(crowd: SeriesPresences) -> Learnable:
     """What somebody learns from who does not have the true tables."""
-    rates = base_rates(crowd.observations, crowd.values)
-    return Learnable(expecting(crowd.observations, rates), crowd.names, [None] * len(crowd.truth), rates)
+    releases = crowd.observations
+    return Learnable.of(releases, crowd.names, [None] * len(releases), range(len(releases)))
 
 
 def above(crowd: SeriesPresences, model: Model) -> int:
     """How many people can be linked to a value more surely than three quarters."""
     rates = base_rates(crowd.observations, crowd.values)
     prior = np.broadcast_to(rates, (crowd.people, crowd.values))
-    return int(
-        (Claims.of([plain_lens(believe(crowd.observations, model, prior=prior))], crowd.people).chance > 0.75).sum()
-    )
+    found = solve(crowd.observations, model, prior=prior)
+    return int((Claims.of([plain_lens(found)], crowd.people).chance > 0.75).sum())
 
 
 @pytest.mark.parametrize("changes", [0.05, 0.15, 0.3])

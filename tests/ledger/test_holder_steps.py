@@ -66,12 +66,12 @@ def test_nobody_s_value_is_kept(tmp_path: Path) -> None:
         people = held(ledger).index.people
     assert known is not None
     assert {one.name for one in fields(HolderSteps)} == {
-        "moments", "person", "group", "slot_group", "slot_value", "slot_count"
+        "moments", "person", "group", "cell_group", "cell_value", "cell_count"
     }  # fmt: skip
     assert dict(zip(people[kept.person].tolist(), kept.group.tolist(), strict=True)) == dict(
         zip(known.ids.to_list(), known.group.tolist(), strict=True)
     )
-    assert kept.slot_count.tolist() == known.histogram.count.tolist()
+    assert kept.cell_count.tolist() == known.histogram.count.tolist()
     assert kept.moments.before.shape == kept.moments.after.shape == (8, 8)
     both = sum(len(set(one["who"]) & set(other["who"])) for one, other in pairwise(waves))
     assert kept.moments.people == pytest.approx(both)

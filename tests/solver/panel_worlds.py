@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from reissue._arrays import Floats
-from tests.solver.slot_worlds import Places
+from tests.solver.seat_worlds import Places
 
 Path = tuple[int | None, ...]
 """What a label shows in each release; None where it is not published."""

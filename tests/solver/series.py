@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.solver.observations import Observation
+from reissue.solver import Observation
 from tests.solver.worlds import observed
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -52,7 +52,7 @@ def tiny(
     series = []
     for _ in range(releases):
         seen = _release(rng, true, values, counterfeits, register=register, absent=absent, coalition=coalition)
-        series.append(seen[0] if not totals else replace(seen[0], fakes=np.bincount(seen[1], minlength=values)))
+        series.append(seen[0] if not totals else replace(seen[0], counterfeits=np.bincount(seen[1], minlength=values)))
         if steps is not None:
             true = np.array([rng.choice(values, p=steps[value]) for value in true])
     return Tiny(series, values, steps)

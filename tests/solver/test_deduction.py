@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reissue.solver import Model
 from reissue.solver.deduction import Neighbourhood, Proof, Rule, prove, refute
-from reissue.solver.transitions import Model
 from tests.solver import worlds
 from tests.solver.series import KINDS, tiny
 from tests.solver.worlds import observed

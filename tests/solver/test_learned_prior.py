@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
-from reissue.solver.iterative_scaling import Chains, posterior
-from reissue.solver.learning.learned_prior import first_posterior, learn_prior
-from reissue.solver.observations import layer_of
-from reissue.solver.transitions import Model, pairings
+from reissue.solver import Model
+from reissue.solver.estimation import first_posterior
+from reissue.solver.learned_prior import learn_prior
+from reissue.solver.scaling import Chains, beginners, first_weights, marginals
+from reissue.solver.states import states_of
+from reissue.solver.transitions import pairings
 from tests.solver.series import tiny
 
 
@@ -20,16 +22,18 @@ def test_the_first_posterior_is_that_of_the_first_release_of_each_person(seed: i
     rng = np.random.default_rng(seed)
     case = tiny(rng, people=5, releases=3, register=bool(seed % 2))
     steps = rng.random((case.values, case.values))
-    layers = [layer_of(seen, case.values) for seen in case.series]
-    messages = [rng.random(layer.entries) for layer in layers]
+    releases = [states_of(seen, case.values) for seen in case.series]
+    messages = [rng.random(release.states) for release in releases]
     prior = rng.random((5, case.values))
-    chains = Chains.of(layers, Model(case.values, steps / steps.sum(axis=1, keepdims=True)), prior)
-    whole = posterior(chains, messages)
-    found = first_posterior(layers, pairings(layers), None, whole, prior.shape)
-    for person in np.unique(np.concatenate([layer.person for layer in layers])):
-        layer, chance = next((one, other) for one, other in zip(layers, whole, strict=True) if person in one.person)
-        mine = layer.person[layer.row] == person
-        assert found[person, layer.value[mine]] == pytest.approx(chance[mine])
+    pairs = pairings(releases)
+    given = [first_weights(one, beginners(one, pair), prior) for one, pair in zip(releases, pairs, strict=True)]
+    chains = Chains.of(releases, Model(case.values, steps / steps.sum(axis=1, keepdims=True)), given=given)
+    whole = marginals(chains, messages)
+    found = first_posterior(releases, pairs, None, whole, prior.shape)
+    for person in np.unique(np.concatenate([release.person for release in releases])):
+        release, chance = next((one, other) for one, other in zip(releases, whole, strict=True) if person in one.person)
+        mine = release.person[release.row] == person
+        assert found[person, release.value[mine]] == pytest.approx(chance[mine])
         assert found[person].sum() == pytest.approx(1.0)
 
 

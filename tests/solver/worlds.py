@@ -8,7 +8,7 @@ from math import factorial, prod
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.solver.observations import Observation
+from reissue.solver import Observation
 
 Place = tuple[int | None, int]
 """A group, or none, and a value."""
@@ -85,7 +85,7 @@ def _histories(
         groups += [None] if person in seen.absent else []
         known = dict(zip(seen.known_person.tolist(), seen.known_value.tolist(), strict=True))
         some = [known[person]] if person in known else range(values)
-        shown = set(zip(seen.slot_group.tolist(), seen.slot_value.tolist(), strict=True))
+        shown = set(zip(seen.cell_group.tolist(), seen.cell_value.tolist(), strict=True))
         open_places = [(group, value) for group in groups for value in some if group is None or (group, value) in shown]
         choices.append([*open_places] or [None])
     made = []
@@ -116,7 +116,7 @@ def _fate(later: Observation, person: int, leaves: float) -> float:
 def _shown(seen: Observation) -> list[dict[int, int]]:
     """Group to how often it shows each value."""
     made: list[dict[int, int]] = [{} for _ in range(seen.groups)]
-    for group, value, count in zip(seen.slot_group, seen.slot_value, seen.slot_count, strict=True):
+    for group, value, count in zip(seen.cell_group, seen.cell_value, seen.cell_count, strict=True):
         made[int(group)][int(value)] = int(count)
     return made
 
@@ -125,7 +125,9 @@ def _as_known(seen: Observation, groups: list[dict[int, int]], places: list[Plac
     """Whether as many records of each value are nobody's as the reader knows."""
     left = Counter(value for shown in groups for value, count in shown.items() for _ in range(count))
     left.subtract(place[1] for place in places if place is not None and place[0] is not None)
-    return not len(seen.fakes) or all(left[value] == count for value, count in enumerate(seen.fakes.tolist()))
+    return not len(seen.counterfeits) or all(
+        left[value] == count for value, count in enumerate(seen.counterfeits.tolist())
+    )
 
 
 def _ways(seen: Observation, groups: list[dict[int, int]], places: list[Place | None]) -> float:

@@ -9,7 +9,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.texts import MISSING, ranked_texts
 from reissue.release.presences import Presences
-from reissue.solver.observations import Observation, pair_order
+from reissue.solver.observation import Observation, pair_order
 
 __all__ = ["SeriesPresences", "number_series"]
 
@@ -153,7 +153,7 @@ def _observation(one: Presences, rows: Ints, seats: Ints, place: dict[str, int])
         known_person=known_person,
         known_value=known_value,
         occupant=np.append(rows, np.full(len(seats) - len(rows), -1))[order] if seated else np.empty(0, np.int64),
-        fakes=_fakes(one, place),
+        counterfeits=_fakes(one, place),
         label=label,
         label_group=label_group,
         label_value=label_value,

@@ -19,7 +19,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import ranges
-from reissue.solver.observations import Observation, pair_order
+from reissue.solver.observation import Observation, pair_order
 
 __all__ = ["by_history"]
 
@@ -55,9 +55,9 @@ def _regrouped(seen: Observation, person: Ints, group: Ints, label_group: Ints, 
         seen,
         person=person,
         group=group,
-        slot_group=slots // values,
-        slot_value=slots % values,
-        slot_count=count,
+        cell_group=slots // values,
+        cell_value=slots % values,
+        cell_count=count,
         free=np.zeros(groups, np.int64),
         label_group=label_group,
     )

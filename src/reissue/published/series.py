@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +68,6 @@ class Series:
         """The limit of an attack: the caller's, else the policy's; None if neither says one."""
         named = self.schema.policy.get("limits") or self.schema.policy.get("ceilings")
         return self.limits.get(attack) or (named.get(attack) if isinstance(named, Mapping) else None)
-
-    @cached_property
-    def shared(self) -> dict[str, Any]:
-        """What an attack on these very releases leaves for another one, by name."""
-        return {}
 
     @property
     def k(self) -> int | None:

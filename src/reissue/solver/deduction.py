@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.solver.observations import Observation
+from reissue.solver.observation import Observation
 from reissue.solver.transitions import Model
 
 __all__ = ["Equation", "Neighbourhood", "Proof", "Rule", "Step", "prove", "refute"]
@@ -129,7 +129,7 @@ class Neighbourhood:
 
     def value(self, place: int, slot: int) -> int:
         """The value of a slot."""
-        return int(self.observations[place].slot_value[slot])
+        return int(self.observations[place].cell_value[slot])
 
     def known(self, person: int, place: int) -> int | None:
         """The value that the reader knows anyway."""
@@ -329,7 +329,7 @@ class _Board:
             for slot in self.around.slots((place, group)):
                 can = [one for one in members if slot in self.open[one, place]]
                 forced = [one for one in can if len(self.open[one, place]) == 1 and (one, place) not in self.loose]
-                count = int(seen.slot_count[slot])
+                count = int(seen.cell_count[slot])
                 if len(forced) == count < len(can):
                     yield self._full(place, slot, forced, can)
                 elif len(can) + unknown == count:
@@ -358,7 +358,7 @@ class _Board:
             for slot in self.around.slots((place, group)):
                 can = [one for one in members if slot in self.open[one, place]]
                 forced = [one for one in can if len(self.open[one, place]) == 1 and (one, place) not in self.loose]
-                count = int(seen.slot_count[slot])
+                count = int(seen.cell_count[slot])
                 if len(forced) > count:
                     rests = frozenset(fact for one in forced for fact in self._closed((one, place)))
                     yield Step(Rule.TOO_MANY, place, tuple(forced), slot, nothing, rests)
@@ -393,4 +393,4 @@ class _Board:
             for place in (step.place, step.other):
                 yield from ((place, group) for group in self.around.groups(step.people[0], place))
         else:
-            yield step.place, int(self.around.observations[step.place].slot_group[step.other])
+            yield step.place, int(self.around.observations[step.place].cell_group[step.other])

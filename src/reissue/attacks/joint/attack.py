@@ -1,43 +1,19 @@
-"""The joint attack itself: what the reader sees, how values change, what follows, and the finding."""
-
-from dataclasses import dataclass
-from functools import partial
-
-import numpy as np
+"""The joint attack over all releases of an audit, and its declaration."""
 
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold
-from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of, protection_of
-from reissue.attacks.joint.learning import features_of, learning, traits_of
-from reissue.attacks.joint.lenses import lenses_of
-from reissue.attacks.joint.sight import (
-    knows_totals,
-    published_as,
-    refuse_strangers,
-    see,
-    with_histories,
-)
-from reissue.attacks.joint.solution import Solution, left, solve_series
-from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
+from reissue.attacks.joint.finding import NAME, finding_of, protection_of
+from reissue.attacks.joint.fold import Solution, Window, judged, solve_window
+from reissue.attacks.joint.sight import known_leaving, published_as, refuse_strangers, see, with_histories
 from reissue.attacks.joint.state import JointState, add, remembering
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
-from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
 from reissue.attacks.registry import Accepts, attack
-from reissue.counting.segments import different
-from reissue.people.knowledge import Knowledge, learns, sees_leaving
+from reissue.people.knowledge import Knowledge
 from reissue.people.series import SeriesPresences
 from reissue.published.series import Series
-from reissue.solver.observations import of_people
+from reissue.solver.observation import of_people
 
-__all__ = ["joint"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Believed:
-    """What follows from some releases for everyone."""
-
-    chosen: Chosen
-    judged: Judged
+__all__ = ["joint", "solve_crowd"]
 
 
 @attack(
@@ -74,44 +50,23 @@ class _Believed:
 def joint(series: Series, knowledge: Knowledge) -> Finding:
     """Find everyone's posterior in all releases together, with the case of whoever is worst off."""
     protection_of(series)  # a policy that permits everything is not worth solving for
-    solution = left(series, knowledge)
-    if solution is None:
-        crowd = see(series, knowledge)
-        solution = solve_series(crowd, series, knowledge, twice=learns(series.schema.policy))
-    believed, crowd = _solved(solution, series, knowledge), with_histories(solution.known)
+    crowd = with_histories(see(series, knowledge))
+    solution = solve_crowd(crowd, series, knowledge)
+    if len(solution.posterior.contradicted) >= crowd.people:
+        refuse_strangers(knowledge)
+    claims = judged(solution, series)
     solved = SolvedSeries(
         [of_people(one) for one in crowd.observations],
-        believed.chosen.model,
+        solution.chosen.model,
         range(len(series)),
         crowd.names,
         series.numbers,
         lambda place, group: published_as(series.releases[place], crowd.releases[place], group),
     )
-    return with_case(finding_of(believed.judged, series), believed.judged, solved)
+    return with_case(finding_of(claims, series), claims, solved)
 
 
-def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believed:
-    """What follows from a series that was solved for everyone at once."""
-    seen, chosen, beliefs, crowd = solution.seen, solution.chosen, solution.beliefs, with_histories(solution.known)
-    if len(beliefs.contradicted) >= crowd.people:
-        refuse_strangers(knowledge)
-    check_fit(beliefs, seen.series, chosen)
-    totals, strangers = knows_totals(crowd.observations), crowd.strangers
-    leaving = sees_leaving(series.schema.policy)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving)
-    insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
-    lenses = partial(lenses_of, series=seen.series, protection=protection_of(series), names=crowd.names)
-    inside = occupied(beliefs, seen.series)
-    judged = Judged.of(inside, lenses(inside), reader, crowd.truth, crowd.people, insiders)
-    if learns(series.schema.policy):
-        inside = occupied(_learnt(seen, crowd, chosen, beliefs), seen.series)
-        judged = judged.learning(inside, lenses(inside), crowd.truth, insiders)
-    return _Believed(chosen, judged)
-
-
-def _learnt(seen: Learnable, crowd: SeriesPresences, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
-    """With what is learnt of who tends to have which value; of people without quasi-identifiers from when they came."""
-    everyone = np.arange(crowd.people)
-    prior = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates)))
-    features = features_of(traits_of(crowd), everyone, beliefs)
-    return learning(seen.series, chosen.model, beliefs, features, prior)
+def solve_crowd(crowd: SeriesPresences, series: Series, knowledge: Knowledge) -> Solution:
+    """Everyone's posterior in all releases."""
+    window = Window.of(crowd, series, known_leaving(series, knowledge, crowd))
+    return solve_window(window, series, progress=knowledge.progress)

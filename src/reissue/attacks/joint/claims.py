@@ -1,14 +1,137 @@
-"""What is claimed of everyone: the value that comes closest to its limit, or exceeds it most, and if it is true."""
+"""What is claimed of everyone: the value that comes closest to its limit, or exceeds it most; and how to trust it.
+
+The joint attack solves for the values of all sensitive columns together. A *lens* is what it finds of one column, the
+sum over all values that agree in it, or of all columns. Every probability is weighed by how strict its limit is:
+claims are compared by *score*, the probability times the strictest limit over the value's own limit. Where all values
+have one limit, scores are probabilities. A value that needs no protection scores 0.
+
+Where the truth is known claims are *calibrated*: people are sorted by claim, and monotone regression gives the share
+that is right at each size of claim, in blocks of at least thirty people, of which the lower confidence bound counts. So
+claims that are too modest do not make a series look safer than it is.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.special import betaincinv
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.joint.lenses import Lens
+from reissue.protection import Protection, ValueView
+from reissue.solver import Observation, Posterior
+from reissue.solver.posterior import TIED
+from reissue.solver.states import ReleaseStates
 
-__all__ = ["Claims"]
+__all__ = ["Calibration", "Claims", "Lens", "calibrate", "lenses_of", "plain_lens", "tenths"]
+
+_BLOCK = 30
+"""People of a block of the calibration, at least."""
+_DOUBT = 0.05
+"""Probability at most with which a block's true share is below its bound."""
+_DIGITS = 6
+"""Digits of a claim: beyond them claims differ only by the order in which they were computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """Everyone's posterior of the labels of one view, by release."""
+
+    view: ValueView
+    releases: tuple[ReleaseStates, ...]
+    chance: tuple[Floats, ...]
+    """Probability of each state, by release; states have labels for values."""
+    priors: tuple[Floats, ...]
+    """Share of each label among the records published, by release."""
+    weights: tuple[Floats, ...]
+    """Strictest limit over the limit of each label, by release; 0 where it needs no protection."""
+
+    @cached_property
+    def _scores(self) -> list[Floats]:
+        pairs = zip(self.releases, self.chance, self.weights, strict=True)
+        return [chance * weight[release.value] for release, chance, weight in pairs]
+
+    def largest(self, place: int, common: Floats | None = None) -> tuple[Floats, Ints, Floats]:
+        """Largest score of each row of a release, the label that has it, and its probability.
+
+        Of labels that score alike the one that is `common`est among the values of the true tables; else the first.
+        """
+        release, score = self.releases[place], self._scores[place]
+        if not len(release.person):
+            return np.empty(0), np.empty(0, np.int64), np.empty(0)
+        top = np.maximum.reduceat(score, release.starts[:-1])
+        known = np.zeros(len(self.view.names)) if common is None else self._of_labels(common)
+        rank = np.where(self.as_sure(place, top), 1.0 + known[release.value], 0.0)
+        hits = np.flatnonzero(rank == np.maximum.reduceat(rank, release.starts[:-1])[release.row])[::-1]
+        state = np.empty(len(release.person), np.int64)
+        state[release.row[hits]] = hits
+        label = release.value[state]
+        return top, label, np.where(self.view.protected[label], self.chance[place][state], 0.0)
+
+    def as_sure(self, place: int, top: Floats) -> Bools:
+        """Whether each state of a release scores as high as its row's highest, but for rounding."""
+        return np.asarray(self._scores[place] >= top[self.releases[place].row] * (1 - TIED))
+
+    def certain(self, place: int) -> Bools:
+        """Whether only one label is possible for each row of a release, and needs protection."""
+        release, chance = self.releases[place], self.chance[place]
+        possible = release.sums((chance > 0).astype(np.float64)) == 1
+        guarded = release.sums(((chance > 0) & self.view.protected[release.value]).astype(np.float64)) > 0
+        return np.asarray(possible & guarded)
+
+    def _of_labels(self, common: Floats) -> Floats:
+        """Label to how common it is, from the same of values; there may be more or fewer values than in the view."""
+        known = common[: len(self.view.label)]
+        return np.bincount(self.view.label[: len(known)], known, len(self.view.names)).astype(np.float64)
+
+    def labels(self, values: Ints) -> Ints:
+        """The labels of some values, -1 for none."""
+        return np.where((values >= 0) & (values < len(self.view.label)), self._label_of(values), -1)
+
+    def _label_of(self, values: Ints) -> Ints:
+        return self.view.label[np.clip(values, 0, max(len(self.view.label) - 1, 0))]
+
+
+def lenses_of(
+    posterior: Posterior, series: Sequence[Observation], protection: Protection, names: Sequence[str | None]
+) -> tuple[Lens, ...]:
+    """The posterior of the values of each column, and of all together; `names` are the texts of the values."""
+    counts = [_shown(seen, len(names)) for seen in series]
+    return tuple(_lens(posterior, view, counts, protection.strictest) for view in protection.views(names))
+
+
+def plain_lens(posterior: Posterior) -> Lens:
+    """The posterior of all values, each with the same limit."""
+    values = 1 + max((int(one.value.max(initial=-1)) for one in posterior.releases), default=-1)
+    view = ValueView("", (None,) * values, np.arange(values), np.ones(values), np.inf)
+    ones = (np.ones(values),) * len(posterior.releases)
+    return Lens(view, posterior.releases, posterior.chance, ones, ones)
+
+
+def _shown(seen: Observation, values: int) -> Floats:
+    """Value to how many records of it are published."""
+    return np.bincount(seen.cell_value, seen.cell_count, values).astype(np.float64)
+
+
+def _lens(posterior: Posterior, view: ValueView, counts: Sequence[Floats], strictest: float) -> Lens:
+    priors = tuple(view.shares(one) for one in counts)
+    weights = tuple(strictest / np.maximum(view.limits(prior), 1e-12) for prior in priors)
+    pairs = zip(posterior.releases, posterior.chance, strict=True)
+    merged = [(release, chance) if view.whole else _merged(release, chance, view) for release, chance in pairs]
+    return Lens(view, tuple(one for one, _ in merged), tuple(one for _, one in merged), priors, weights)
+
+
+def _merged(release: ReleaseStates, chance: Floats, view: ValueView) -> tuple[ReleaseStates, Floats]:
+    """States of a person with one label as one state."""
+    keys = release.row.astype(np.int64) * len(view.names) + view.label[release.value]
+    distinct, place = np.unique(keys, return_inverse=True)
+    row, label = np.divmod(distinct, max(len(view.names), 1))
+    starts = np.searchsorted(row, np.arange(len(release.person) + 1))
+    # Sums of probabilities may round above 1.
+    return replace(release, starts=starts, value=label), np.minimum(np.bincount(place, chance, len(distinct)), 1.0)
+
+
+# --- claims ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +173,13 @@ class Claims:
         """
         right = np.zeros(len(self.chance))
         for number, lens in enumerate(lenses):
-            for place, (layer, true) in enumerate(zip(lens.layers, truth, strict=True)):
-                mine = (self.release[layer.person] == place) & (self.lens[layer.person] == number)
+            for place, (release, true) in enumerate(zip(lens.releases, truth, strict=True)):
+                mine = (self.release[release.person] == place) & (self.lens[release.person] == number)
                 if true is None or not mine.any():
                     continue
                 sure = lens.as_sure(place, lens.largest(place)[0]).astype(np.float64)
-                hit = layer.value == lens.labels(true[layer.person])[layer.row]
-                right[layer.person[mine]] = (layer.sums(sure * hit) / layer.sums(sure))[mine]
+                hit = release.value == lens.labels(true[release.person])[release.row]
+                right[release.person[mine]] = (release.sums(sure * hit) / release.sums(sure))[mine]
         return right
 
     @classmethod
@@ -72,8 +195,8 @@ class Claims:
         release, value, lens = (np.full(people, -1, np.int64) for _ in range(3))
         sure = np.zeros(people, np.bool_)
         for number, one in enumerate(lenses):
-            for place in range(len(one.layers)) if places is None else places:
-                person = one.layers[place].person
+            for place in range(len(one.releases)) if places is None else places:
+                person = one.releases[place].person
                 top, best, probable = one.largest(place, common)
                 sure[person] |= one.certain(place)
                 more = top > score[person]
@@ -104,3 +227,74 @@ class Claims:
             np.where(mine, self.lens, other.lens),
             self.sure | other.sure,
         )
+
+
+# --- calibration -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Steps: from each claim on, the share that is surely right."""
+
+    claim: Floats
+    """Where each block begins; sorted."""
+    right: Floats
+    """The lower bound of the share of right guesses in the block."""
+
+    def of(self, claims: Floats) -> Floats:
+        """What claims of these sizes are worth; 0 below the first block."""
+        at = np.searchsorted(self.claim, _rounded(claims), side="right") - 1
+        return np.where(at >= 0, self.right[np.maximum(at, 0)], 0.0) if len(self.claim) else np.zeros(len(claims))
+
+
+def calibrate(claims: Floats, right: Bools) -> Calibration:
+    """Learn it from claims whose truth is known."""
+    from scipy.optimize import isotonic_regression
+
+    if len(claims) < _BLOCK:
+        return Calibration(np.empty(0), np.empty(0))
+    claims = _rounded(claims)
+    order = np.argsort(claims, kind="stable")
+    blocks = np.asarray(isotonic_regression(right[order].astype(np.float64)).blocks)
+    starts = _large(_untied(claims[order], blocks), len(order))
+    ends = np.append(starts[1:], len(order))
+    number, hits = ends - starts, np.add.reduceat(right[order].astype(np.int64), starts)
+    bound = np.where(hits > 0, betaincinv(np.maximum(hits, 1), number - hits + 1, _DOUBT), 0.0)
+    return Calibration(claims[order][starts], np.maximum.accumulate(bound))
+
+
+def _rounded(claims: Floats) -> Floats:
+    """Claims that differ only by the order in which they were computed are equal."""
+    return np.round(claims, _DIGITS)
+
+
+def _untied(claims: Floats, blocks: Ints) -> Ints:
+    """Beginnings of blocks, moved so that equal claims are in one."""
+    return np.unique(np.searchsorted(claims, claims[blocks[:-1]], side="left"))
+
+
+def _large(starts: Ints, total: int) -> Ints:
+    """Blocks of thirty people at least: the surest people stay together at the end."""
+    kept, end = [], total
+    for start in starts[::-1]:
+        if end - start >= _BLOCK:
+            kept.append(int(start))
+            end = int(start)
+    if kept and kept[-1] != 0:
+        kept[-1] = 0
+    return np.array(kept[::-1] or [0], np.int64)
+
+
+def tenths(claims: Floats, right: Floats) -> list[dict[str, float]]:
+    """For claims in tenths: people, mean claim, share that is right; `right` is how likely each one is."""
+    band = np.minimum((claims * 10).astype(np.int64), 9)
+    return [
+        {
+            "from": tenth / 10,
+            "people": int((band == tenth).sum()),
+            "claim": float(claims[band == tenth].mean()),
+            "right": float(right[band == tenth].mean()),
+        }
+        for tenth in range(10)
+        if (band == tenth).any()
+    ]

@@ -8,13 +8,11 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
-from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.lenses import Lens
-from reissue.attacks.joint.solving.beliefs import Beliefs
+from reissue.attacks.joint.claims import Calibration, Claims, Lens, calibrate, tenths
 from reissue.errors import CannotRunError
 from reissue.protection import LIMIT, Protection
 from reissue.published.series import Series
+from reissue.solver import Posterior
 
 __all__ = ["LIMIT", "NAME", "Judged", "Reader", "Worst", "exposed_of", "finding_of", "limit_of", "protection_of"]
 
@@ -52,7 +50,7 @@ class Judged:
     """Claims about everyone, and how they compare with the truth."""
 
     reader: Reader
-    beliefs: Beliefs
+    posterior: Posterior
     lenses: tuple[Lens, ...]
     """The same of each sensitive column, and of all together."""
     claims: Claims
@@ -74,7 +72,7 @@ class Judged:
     @classmethod
     def of(
         cls,
-        beliefs: Beliefs,
+        posterior: Posterior,
         lenses: Sequence[Lens],
         reader: Reader,
         truth: Sequence[Ints | None],
@@ -86,28 +84,28 @@ class Judged:
         `insiders` are people whose values the reader knew before: nothing is claimed about them.
         """
         known = [place for place, one in enumerate(truth) if one is not None]
-        common, lenses = _common(beliefs, truth), tuple(lenses)
+        common, lenses = _common(posterior, truth), tuple(lenses)
         claims = Claims.of(lenses, people, common=common).without(insiders)
         apart = tuple(Claims.of([lens], people, common=common).without(insiders) for lens in lenses[1:])
         apart = (Claims.of(lenses[:1], people, common=common).without(insiders), *apart) if apart else (claims,)
         if not known:
-            return cls(reader, beliefs, lenses, claims, apart, None, None, None)
+            return cls(reader, posterior, lenses, claims, apart, None, None, None)
         tested = Claims.of(lenses, people, known, common).without(insiders)
         some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(lenses, truth)
         chance, hits = tested.chance[some], right[some]
         guesses = chance, tested.weight[some], hits
-        made = cls(reader, beliefs, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
+        made = cls(reader, posterior, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
         if len(known) < len(truth):
             return made
         return replace(made, right=right, by_lot=tested.right_by_lot(lenses, truth))
 
     def learning(
-        self, beliefs: Beliefs, lenses: Sequence[Lens], truth: Sequence[Ints | None], insiders: Ints | None = None
+        self, posterior: Posterior, lenses: Sequence[Lens], truth: Sequence[Ints | None], insiders: Ints | None = None
     ) -> "Judged":
         """The same reader, who has also learnt which people tend to have which value."""
         reader = replace(self.reader, learns=True)
         people = len(self.claims.chance)
-        return replace(Judged.of(beliefs, lenses, reader, truth, people, insiders), without=self)
+        return replace(Judged.of(posterior, lenses, reader, truth, people, insiders), without=self)
 
     @property
     def every(self) -> tuple[Lens, ...]:
@@ -269,8 +267,8 @@ class Worst:
 
 
 def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
-    beliefs, claims, right = judged.beliefs, judged.surest, judged.hits
-    risks = [_risk(judged.lenses, place) for place in range(len(beliefs.layers))]
+    posterior, claims, right = judged.posterior, judged.surest, judged.hits
+    risks = [_risk(judged.lenses, place) for place in range(len(posterior.releases))]
     made: dict[str, object] = {
         "risk": float(claims.chance.max(initial=0.0)),
         "sure": int(claims.sure.sum()),
@@ -281,20 +279,19 @@ def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict
         "fits": round(judged.reader.fits, 2),
         "risks": risks,
         "claimed": int((claims.score > limit + _SLACK).sum()),
-        "equal": len(beliefs.equal),
-        "contradicted": len(beliefs.contradicted),
-        "count_error": beliefs.scaled.worst,
-        "elsewhere": beliefs.scaled.elsewhere,
-        "converged": beliefs.scaled.converged,
-        "sweeps": beliefs.scaled.sweeps,
+        "equal": len(posterior.equal),
+        "contradicted": len(posterior.contradicted),
+        "count_error": posterior.fit.worst,
+        "elsewhere": posterior.fit.elsewhere,
+        "converged": posterior.fit.converged,
+        "sweeps": posterior.fit.sweeps,
         "updates": judged.reader.updates,
-        "long_run": beliefs.long_run,
-        "counterfeits_learnt": beliefs.counterfeits_learnt,
-        "leaving": _leaving(beliefs),
+        "counterfeits_learnt": posterior.shares_estimated,
+        "leaving": _leaving(posterior),
         "prior": judged.reader.prior,
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
-        "components": beliefs.components,
-        "components_left": beliefs.left,
+        "components": posterior.components,
+        "components_left": posterior.left,
         "before": 0 if judged.before is None else int(judged.before.sum()),
         "surest": worst.as_dict(),
         "columns": _by_column(judged, limit),
@@ -311,21 +308,21 @@ def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict
     return made
 
 
-def _common(beliefs: Beliefs, truth: Sequence[Ints | None]) -> Floats | None:
+def _common(posterior: Posterior, truth: Sequence[Ints | None]) -> Floats | None:
     """Value to its share of the people whose truth is known: what a reader who knows it names first; None: nobody."""
     true = [np.empty(0, np.int64), *(one[one >= 0] for one in truth if one is not None)]
     values = 1 + max(
-        [int(layer.value.max(initial=-1)) for layer in beliefs.layers] + [int(one.max(initial=-1)) for one in true]
+        [int(one.value.max(initial=-1)) for one in posterior.releases] + [int(one.max(initial=-1)) for one in true]
     )
     counts = np.bincount(np.concatenate(true), minlength=values)
     return counts / counts.sum() if counts.any() else None
 
 
-def _leaving(beliefs: Beliefs) -> str:
+def _leaving(posterior: Posterior) -> str:
     """Where it comes from how soon people with each value leave."""
-    if beliefs.leaving is None or not beliefs.leaving_learnt:
+    if posterior.departures is None or not posterior.departures_differ:
         return "alike"
-    return "known" if beliefs.leaving.known else "learnt"
+    return "known" if posterior.departures.known else "learnt"
 
 
 def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:

@@ -13,7 +13,7 @@ from reissue._arrays import Ints
 from reissue.counting.texts import MISSING
 from reissue.people.index import PersonIndex
 from reissue.release.presences import Presences
-from reissue.solver.learning.holder_steps import Followed, Moments
+from reissue.solver.transition_regression import Followed, Moments
 
 __all__ = ["HolderSteps"]
 
@@ -31,10 +31,10 @@ class HolderSteps:
     """The places of the people of the newest release; nobody where its groups do not show true values."""
     group: Ints
     """Their groups."""
-    slot_group: Ints
+    cell_group: Ints
     """The histogram of the groups."""
-    slot_value: Ints
-    slot_count: Ints
+    cell_value: Ints
+    cell_count: Ints
 
     @classmethod
     def none(cls) -> "HolderSteps":
@@ -51,7 +51,7 @@ class HolderSteps:
         if not known.any():
             return kept
         now = truth[self.person[known]]
-        seen = Followed(self.group[known], now, self.slot_group, self.slot_value, self.slot_count)
+        seen = Followed(self.group[known], now, self.cell_group, self.cell_value, self.cell_count)
         return replace(self, moments=self.moments.more(seen, values))
 
     def of_release(self, known: Presences | None, index: PersonIndex, names: list[str | None]) -> "HolderSteps":

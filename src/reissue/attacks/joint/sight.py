@@ -22,7 +22,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
 from reissue.release.release import Form
-from reissue.solver.observations import Observation
+from reissue.solver.observation import Observation
 
 __all__ = [
     "known_leaving",
@@ -96,7 +96,7 @@ def _refuse_other_tables(seen: Sequence[Presences], series: Series, knowledge: K
 
 def knows_totals(series: Sequence[Observation]) -> bool:
     """Whether it is known of some release how many people have each value."""
-    return any(len(seen.fakes) for seen in series)
+    return any(len(seen.counterfeits) for seen in series)
 
 
 def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:

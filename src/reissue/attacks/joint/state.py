@@ -1,16 +1,14 @@
 """The joint attack carried on in a ledger: the last releases whole, older ones as what they left behind.
 
 Of the last `WINDOW` releases, or fewer where people fit very many groups, it is kept who may be in which group and what
-the groups show; pseudonyms only. Of older ones each person keeps a message: what they say about the person's last value
-there, which is where the chain begins again. Older multipliers are so no longer scaled; how little that changes is
+the groups show, under pseudonyms. Of older ones each person keeps a message (see `fold`); how little that changes is
 tested. Where how values change is learned from the releases, each one goes on from what the ones before taught. Claims
 about values of older releases stay as they were when the release left the window. True values calibrate, and what they
-say of how values change is kept as sums over people (`holder`); they themselves are never kept.
+say about how values change is kept as sums over people (`holder`); they themselves are never kept.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,39 +16,29 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, protection_of
+from reissue.attacks.joint.finding import Judged, exposed_of, finding_of, protection_of
+from reissue.attacks.joint.fold import Past, Solution, Window, judged, kept_whole, solve_window
 from reissue.attacks.joint.holder import HolderSteps
-from reissue.attacks.joint.learning import features_of, learning
-from reissue.attacks.joint.lenses import lenses_of
-from reissue.attacks.joint.sight import knows_totals, see
-from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
-from reissue.attacks.joint.solving.believe import believe
-from reissue.attacks.joint.solving.past import Past, first_times, ways_at_once
+from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
-from reissue.attacks.joint.update_model import (
-    Chosen,
-    Learnable,
-    check_fit,
-    learnable,
-    learned,
-    misfits,
-    update_model,
-)
+from reissue.attacks.joint.update_model import Learnable
 from reissue.methods.registry import known as method_of
 from reissue.people.index import PersonIndex, lasting_values, update
-from reissue.people.knowledge import Knowledge, learns, sees_leaving
+from reissue.people.knowledge import Knowledge, learns
+from reissue.people.series import SeriesPresences
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
 from reissue.release.presences import Presences
-from reissue.solver.iterative_scaling import Scaling
-from reissue.solver.observations import Observation, of_people, pair_order, people_in
+from reissue.solver import Observation, Scaling
+from reissue.solver.observation import of_people, pair_order, people_in
 
 __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "remembering"]
 
 WINDOW = 12
-_NEAR, _NEAR_BY_LEAVING = 0.98, 0.95
-"""Of the limit: who is linked to a value more surely than that is near it; where who leaves tells, for it moves."""
+"""Releases that stay whole: a year of months. On a year and a half, posteriors of today's values change by 0.01."""
+_NEAR, _NEAR_BY_DEPARTURES = 0.98, 0.95
+"""Share of the limit from which on someone is near it (decision 0193); departure rates move more (decision 0209)."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +62,14 @@ class Recent:
     fits: float
     knows_groups: bool
     multipliers: Floats
-    """Where scaling starts from; none before the release was solved."""
+    """A warm start of scaling; empty before the release was solved."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointState:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 5
+    VERSION: ClassVar[int] = 6
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -122,34 +110,38 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
     index, place = update(PersonIndex.none() if state is None else state.index, newest.identifiers)
     names, number = lasting_values(() if state is None else state.names, newest.names)
     at = place.astype(np.int64)
-    older = () if state is None else state.window
-    time = older[-1].time + 1 if older else 0
-    here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.groups_known, np.empty(0))
-    window = _by_history((*older, here))
+    recent = _by_history((*(() if state is None else state.window), _recent(state, newest, at, number)))
     numbers = (*(() if state is None else state.numbers), *series.numbers)
     true = _truth(newest.truth[0], at, number)
-    before = _exposed_before(state, index.people)
-    past = (Past.none() if state is None else state.past).of(len(index.people))
-    traits = Traits.none() if state is None else state.traits
+    before, traits = _exposed_before(state, index.people), Traits.none() if state is None else state.traits
     if learns(series.schema.policy):
-        there = of_people(here.seen).people
-        traits = traits.after(time, len(index.people), there, newest.releases[0].table, at[newest.rows[0]])
+        there, rows = of_people(recent[-1].seen).people, at[newest.rows[0]]
+        traits = traits.after(recent[-1].time, len(index.people), there, newest.releases[0].table, rows)
+    past = (Past.none() if state is None else state.past).of(len(index.people))
     holder = (HolderSteps.none() if state is None else state.holder).with_truth(true, len(names))
-    solved = _solve(window, past, traits, names, numbers, series, true, before, effort, holder)
-    recent = zip(window[-solved.kept :], solved.multipliers[-solved.kept :], strict=True)
+    window = _window(recent, past, traits, names, true, holder)
+    found = _solve(window, recent, series, numbers, before, effort)
+    fitted = zip(recent[-found.kept :], found.multipliers[-found.kept :], strict=True)
     return JointState(
         numbers,
         tuple(names),
         index,
-        tuple(replace(one, multipliers=scaled) for one, scaled in recent),
-        solved.past,
-        replace(solved.finding, releases=numbers),
-        index.people[solved.exposed],
-        index.people[solved.near],
+        tuple(replace(one, multipliers=own) for one, own in fitted),
+        found.past,
+        replace(found.finding, releases=numbers),
+        index.people[found.exposed],
+        index.people[found.near],
         index.people[before],
         traits,
         holder.of_release(_true_groups(series), index, names),
     )
+
+
+def _recent(state: JointState | None, newest: SeriesPresences, at: Ints, number: Ints) -> Recent:
+    """The newest release with lasting numbers of people and values."""
+    time = state.window[-1].time + 1 if state is not None and state.window else 0
+    seen = _renumbered(newest.observations[0], at, number)
+    return Recent(time, seen, newest.fits, newest.groups_known, np.empty(0))
 
 
 def remembering(state: JointState, before: JointState) -> JointState:
@@ -179,103 +171,67 @@ class _Solved:
     multipliers: tuple[Floats, ...]
 
 
-def _solve(
-    window: Sequence[Recent],
+def _window(
+    recent: Sequence[Recent],
     past: Past,
     traits: Traits,
     names: Sequence[str | None],
-    numbers: Sequence[int],
-    series: Series,
     truth: Ints | None,
+    holder: HolderSteps,
+) -> Window:
+    """The last releases, with numbers for the people in them."""
+    people = people_in([one.seen for one in recent])
+    known = [*[None] * (len(recent) - 1), None if truth is None else _of(truth, people)]
+    steps = past.steps if past.steps.size else None
+    seen = [_compact(one.seen, people) for one in recent]
+    groups = all(one.knows_groups for one in recent)
+    return Window(
+        Learnable.of(seen, names, known, [one.time for one in recent], steps, holder.moments),
+        people,
+        past,
+        "groups" if groups else "register",
+        float(np.mean([one.fits for one in recent])),
+        [one.multipliers if len(one.multipliers) else None for one in recent],
+        traits=traits if len(traits.arrival) else None,
+    )
+
+
+def _solve(
+    window: Window,
+    recent: Sequence[Recent],
+    series: Series,
+    numbers: Sequence[int],
     before: Bools,
     effort: Thoroughness,
-    holder: HolderSteps,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
-    people = people_in([one.seen for one in window])
-    seen = [_compact(one.seen, people) for one in window]
-    times = [one.time for one in window]
-    unknown: list[Ints | None] = [None] * (len(window) - 1)
-    steps = past.steps if past.steps.size else None
-    known_now = replace(Learnable.of(seen, names, [*unknown, truth], times, steps), holder=holder.moments)
-    seen = [*known_now.series]
-    believed = partial(_believed, window, past, people, known_now, series, effort)
-    chosen = update_model(series.schema, known_now)
-    prior, beliefs = believed(chosen)
-    if chosen.source == "none" and learnable(series.schema, known_now) and misfits(beliefs, seen):
-        chosen = learned(known_now)
-        prior, beliefs = believed(chosen)
-    check_fit(beliefs, seen, chosen)
-    fits = float(np.mean([one.fits for one in window]))
-    groups = all(one.knows_groups for one in window)
-    leaving = sees_leaving(series.schema.policy)
-    reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen), leaving=leaving)
-    known = [*unknown, None if truth is None else _of(truth, people)]
-    protection = protection_of(series)
-    lenses = partial(lenses_of, series=seen, protection=protection, names=names)
-    inside = occupied(beliefs, seen)
-    judged = Judged.of(inside, lenses(inside), reader, known, len(people))
-    if len(traits.arrival):
-        told, features = past.time[people] >= 0, features_of(traits, people, beliefs)
-        learnt = learning(seen, chosen.model, beliefs, features, prior, told, times, effort.scaling)
-        inside = occupied(learnt, seen)
-        judged = judged.learning(inside, lenses(inside), known)
-    whole = replace(_with_past(judged, past, people), before=before)
-    solved = SolvedSeries([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
+    solution = solve_window(window, series, how=effort.scaling)
+    claims = judged(solution, series, effort.scaling)
+    whole = replace(_with_past(claims, window.past, window.people), before=before)
     finding = finding_of(whole, series)
-    finding = with_case(finding, judged, solved) if effort.story else finding
-    kept = min(_fitting(window), effort.window or WINDOW)
-    past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
-    past = past.claiming(people, judged.every, len(window) - kept)
-    past = replace(past, leaving=np.empty(0) if beliefs.leaving is None else beliefs.leaving.rates)
-    if chosen.source == "releases" and chosen.model.steps is not None:
-        past = replace(past, steps=chosen.model.steps)
-    both = _exposed_and_near(whole, beliefs, protection.strictest, steady=not len(traits.arrival))
-    return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
+    if effort.story:
+        solved = SolvedSeries(
+            [of_people(one) for one in solution.series],
+            solution.chosen.model,
+            window.seen.times,
+            window.seen.names,
+            numbers[-len(recent) :],
+        )
+        finding = with_case(finding, claims, solved)
+    kept = kept_whole(solution.series, min(effort.window or WINDOW, WINDOW))
+    both = _exposed_and_near(whole, solution, protection_of(series).strictest)
+    return _Solved(finding, *both, solution.past(claims, len(recent) - kept), kept, solution.posterior.fit.multipliers)
 
 
-def _exposed_and_near(judged: Judged, beliefs: Beliefs, limit: float, *, steady: bool) -> tuple[Ints, Ints]:
+def _exposed_and_near(whole: Judged, solution: Solution, limit: float) -> tuple[Ints, Ints]:
     """The people above the limit, and those so near to it that a later release may need to say hardly anything more.
 
-    Nobody is near where the posterior is not `steady`: what is learnt moves more than that from release to release.
+    Nobody is near where a prior is learned: that moves more than this from release to release.
     """
-    exposed = exposed_of(judged, limit)
-    near = exposed_of(judged, (_NEAR_BY_LEAVING if beliefs.leaving_learnt else _NEAR) * limit) & ~exposed
-    return np.flatnonzero(exposed), np.flatnonzero(near & steady & (limit < 1))
-
-
-def _believed(
-    window: Sequence[Recent],
-    past: Past,
-    people: Ints,
-    seen: Learnable,
-    series: Series,
-    effort: Thoroughness,
-    chosen: Chosen,
-) -> tuple[Floats, Beliefs]:
-    """What is expected of everyone, and what follows, where values change as was chosen."""
-    starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
-    if seen.steps is None and chosen.source == "releases":
-        # Multipliers of values that stay, which these releases do not allow, are no place to start from.
-        starts = [None] * len(window)
-    times, seen = [one.time for one in window], seen.where(chosen)
-    first = first_times(seen.series, times, len(people))
-    prior = past.prior(people, first, chosen.model, seen.rates)
-    new = past.newcomers(people, first, seen.series, chosen.model, seen.rates)
-    beliefs = believe(
-        seen.series,
-        chosen.model,
-        prior=prior,
-        newcomers=new,
-        times=times,
-        start=starts,
-        exact=series.exact,
-        how=effort.scaling,
-        sees_leaving=sees_leaving(series.schema.policy),
-        leaving=past.rates_of_leaving(chosen.model.values),
-        twice=learns(series.schema.policy),
-    )
-    return beliefs.expected(prior, new), beliefs
+    near = _NEAR_BY_DEPARTURES if solution.posterior.departures_differ else _NEAR
+    exposed = exposed_of(whole, limit)
+    close = exposed_of(whole, near * limit) & ~exposed & (solution.window.traits is None) & (limit < 1)
+    return np.flatnonzero(exposed), np.flatnonzero(close)
 
 
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
@@ -298,18 +254,11 @@ def _of(truth: Ints, people: Ints) -> Ints:
     return np.where(people < len(truth), truth[np.minimum(people, len(truth) - 1)], -1)
 
 
-def _fitting(window: Sequence[Recent]) -> int:
-    """How many of the last releases can be kept whole: one at least."""
-    ways = np.cumsum([one.seen.ways for one in reversed(window)])
-    most = ways_at_once([one.seen for one in window])
-    return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, most, side="right"))))
-
-
 def _by_history(window: Sequence[Recent]) -> tuple[Recent, ...]:
-    """With what the newest release of a panel gives away about slots of earlier ones, too."""
+    """With what the newest release of a panel gives away about seats of earlier ones, too."""
     made = []
     for one, (seen, _) in zip(window, by_history([one.seen for one in window]), strict=True):
-        same = seen.groups == one.seen.groups and np.array_equal(seen.slot_value, one.seen.slot_value)
+        same = seen.groups == one.seen.groups and np.array_equal(seen.cell_value, one.seen.cell_value)
         made.append(replace(one, seen=seen, multipliers=one.multipliers if same else np.empty(0)))
     return tuple(made)
 
@@ -324,20 +273,22 @@ def _exposed_before(state: JointState | None, people: Ints) -> Bools:
 def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
     """With lasting numbers of people and values, sorted by them."""
     pairs = pair_order(person[seen.person], seen.group)
-    slots = np.lexsort((value[seen.slot_value], seen.slot_group))
+    cells = np.lexsort((value[seen.cell_value], seen.cell_group))
     known = np.argsort(person[seen.known_person])
     return replace(
         seen,
         person=person[seen.person][pairs],
         group=seen.group[pairs],
-        slot_group=seen.slot_group[slots],
-        slot_value=value[seen.slot_value][slots],
-        slot_count=seen.slot_count[slots],
+        cell_group=seen.cell_group[cells],
+        cell_value=value[seen.cell_value][cells],
+        cell_count=seen.cell_count[cells],
         absent=np.sort(person[seen.absent]),
         known_person=person[seen.known_person][known],
         known_value=value[seen.known_value][known],
         label_value=value[seen.label_value],
-        fakes=np.bincount(value[: len(seen.fakes)], seen.fakes).astype(np.int64) if len(seen.fakes) else seen.fakes,
+        counterfeits=np.bincount(value[: len(seen.counterfeits)], seen.counterfeits).astype(np.int64)
+        if len(seen.counterfeits)
+        else seen.counterfeits,
         occupant=np.where(seen.occupant >= 0, person[seen.occupant], -1)[pairs]
         if len(seen.occupant)
         else seen.occupant,

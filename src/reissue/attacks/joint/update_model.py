@@ -1,9 +1,14 @@
 """How values change: as the schema says, else as the holder's tables show, else as the releases let one learn.
 
-At a gate, which keeps nobody's true values, the holder's tables show it by sums over people (`holder_steps`). Without
-the schema's word and without any of the true tables values are taken to stay as long as the releases allow it. They
-do not where people's groups contradict each other, or where no way to give everyone one value shows the published
-counts. Then it is learned from them.
+At a gate, which keeps nobody's true values, the holder's tables show it by sums over people (`holder`). Without the
+schema's word and without any of the true tables values are taken to stay as long as the releases allow it. They do not
+where people's groups contradict each other, or where no way to give everyone one value shows the published counts. Then
+it is learned from them.
+
+Base rates belong to it. Where groups are made by quasi-identifiers, newcomers have each value as often as it is
+published at all. Where every group shows each of its values equally often, groups were made by value: newcomers were
+chosen for the value that was needed, however rare it is, and all values alike is what holds. Where values change, true
+totals say what people have (decision 0206), and without them EM does (`solver.estimation`).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +19,17 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
-from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.methods.registry import known
 from reissue.schema import Schema
-from reissue.solver.elimination import narrow
-from reissue.solver.iterative_scaling import Chains, Scaling, misfit, scale
-from reissue.solver.learning.holder_steps import Moments
-from reissue.solver.learning.learned_steps import Learning, learn_steps, smoothed, staying
-from reissue.solver.observations import Observation, layer_of, people_in
-from reissue.solver.transitions import Model
+from reissue.solver import Model, Observation, Posterior, Scaling
+from reissue.solver.observation import made_by_value, people_in
+from reissue.solver.propagation import propagate
+from reissue.solver.scaling import Chains, scale
+from reissue.solver.states import states_of
+from reissue.solver.transition_learning import Learning, learn_steps, smoothed, staying
+from reissue.solver.transition_regression import Moments
 from reissue.updates import read_updates
 
 __all__ = [
@@ -41,6 +45,8 @@ __all__ = [
     "update_model",
 ]
 
+_RARE = 1e-6
+"""Smallest base rate: what was never published is not impossible."""
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
 _MISFIT = 0.03
@@ -70,17 +76,17 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Learnable:
-    """What is there to learn from."""
+    """Releases, and what says how their values change."""
 
     series: Sequence[Observation]
     names: Sequence[str | None]
     truth: Sequence[Ints | None]
-    """As SeriesPresences has it."""
+    """True value of each person, -1 where absent, by release; None where nobody knows."""
     rates: Floats
-    """Value to how likely it is for newcomers."""
-    times: Sequence[int] | None = None
+    """Prior share of each value among newcomers."""
+    times: Sequence[int]
     steps: Floats | None = None
-    """What was learned from the releases before."""
+    """Transition matrix as the releases before taught."""
     holder: Moments | None = None
     """What the holder's tables say of it, where the truth of older releases is not kept."""
 
@@ -90,22 +96,46 @@ class Learnable:
         series: Sequence[Observation],
         names: Sequence[str | None],
         truth: Sequence[Ints | None],
-        times: Sequence[int] | None = None,
+        times: Sequence[int],
         steps: Floats | None = None,
+        holder: Moments | None = None,
     ) -> "Learnable":
-        """With what is expected of people before it is known how their values change."""
+        """With base rates as they are before it is known how values change."""
         rates = base_rates(series, len(names))
-        return cls(expecting(series, rates), names, truth, rates, times, steps)
+        return cls(_sharing(series, rates), names, truth, rates, times, steps, holder)
 
     def where(self, chosen: Chosen) -> "Learnable":
-        """With what is expected of people whose values change so."""
-        model = chosen.model
-        # What was learned from these releases says nothing that they do not say.
-        common = None if chosen.source == "releases" else in_the_long_run(self.series, model)
-        if common is not None:
-            return replace(self, series=expecting_the_rest(self.series, common), rates=common)
-        rates = base_rates(self.series, len(self.names), changing=model.steps is not None)
-        return replace(self, series=expecting(self.series, rates), rates=rates)
+        """With base rates as they are where values change so."""
+        rates = base_rates(self.series, len(self.names), changing=chosen.model.steps is not None)
+        return replace(self, series=_sharing(self.series, rates), rates=rates)
+
+    def block(self, places: range) -> "Learnable":
+        """Some consecutive releases."""
+        first, after = places[0], places[-1] + 1
+        return replace(
+            self, series=self.series[first:after], truth=self.truth[first:after], times=self.times[first:after]
+        )
+
+
+def base_rates(series: Sequence[Observation], values: int, *, changing: bool = False) -> Floats:
+    """Share of each value in all releases, less known counterfeits.
+
+    All alike where groups were made by value, unless values are `changing` and true totals known.
+    """
+    told = changing and all(len(seen.counterfeits) for seen in series)
+    if made_by_value(series) and not told:
+        return np.full(values, 1.0 / values)
+    counts = np.zeros(values)
+    for seen in series:
+        counts += np.bincount(seen.cell_value, seen.cell_count, values)
+        counts[: len(seen.counterfeits)] -= seen.counterfeits
+    rates = np.maximum(counts / counts.sum(), _RARE)
+    return np.asarray(rates / rates.sum())
+
+
+def _sharing(series: Sequence[Observation], rates: Floats) -> list[Observation]:
+    """The same releases, with these shares of values among counterfeits and strangers."""
+    return [replace(seen, shares=rates) for seen in series]
 
 
 def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
@@ -159,10 +189,10 @@ def grown(steps: Floats, values: int) -> Floats:
 def learned(seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
     """From the releases: on from what was learned before, or from the beginning."""
     size = len(seen.names)
-    layers = [layer_of(one, size) for one in seen.series]
+    releases = [states_of(one, size) for one in seen.series]
     first = None if seen.steps is None else grown(seen.steps, size)
     how = Learning() if first is None else _REFINED
-    steps = learn_steps(layers, seen.rates, how, first=first, times=seen.times, progress=progress)
+    steps = learn_steps(releases, seen.rates, how, first=first, times=seen.times, progress=progress)
     return Chosen(Model(size, steps), "releases")
 
 
@@ -170,11 +200,11 @@ def _stay(seen: Learnable, size: int) -> bool:
     """Whether the releases allow that values stay."""
     model = Model(size)
     people = len(different(np.concatenate([one.people for one in seen.series])))
-    narrowed = narrow(seen.series, model, seen.times, most=_CONTRADICTED * people)
-    if len(narrowed.contradicted) > _CONTRADICTED * people:
+    found = propagate(seen.series, model, seen.times, most=_CONTRADICTED * people)
+    if len(found.contradicted) > _CONTRADICTED * people:
         return False
-    chains = Chains.of(narrowed.layers, model, times=seen.times)
-    return misfit(chains, scale(chains, Scaling(sweeps=_SWEEPS))) <= _MISFIT
+    fit = scale(Chains.of(found.releases, model, seen.times), Scaling(sweeps=_SWEEPS))
+    return fit.elsewhere <= _MISFIT
 
 
 def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
@@ -192,20 +222,20 @@ def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
 # --- whether it can be true ------------------------------------------------------------------------------------------
 
 
-def misfits(beliefs: Beliefs, series: Sequence[Observation]) -> bool:
+def misfits(posterior: Posterior, series: Sequence[Observation]) -> bool:
     """Whether no world shows the published counts."""
-    records = sum(int(seen.slot_count.sum()) for seen in series)
-    return records >= _RECORDS and (beliefs.scaled.elsewhere > _ELSEWHERE or _astray(beliefs, series) > _RULED_OUT)
+    records = sum(int(seen.cell_count.sum()) for seen in series)
+    return records >= _RECORDS and (posterior.fit.elsewhere > _ELSEWHERE or _astray(posterior, series) > _RULED_OUT)
 
 
-def check_fit(beliefs: Beliefs, series: Sequence[Observation], chosen: Chosen) -> None:
+def check_fit(posterior: Posterior, series: Sequence[Observation], chosen: Chosen) -> None:
     """Stop where no world shows the published counts: what was said about how values change is then not so."""
-    if not chosen.said or not misfits(beliefs, series):
+    if not chosen.said or not misfits(posterior, series):
         return
     said = "what `[updates]` of the schema says" if chosen.source == "schema" else "that values stay"
-    astray = _astray(beliefs, series)
+    astray = _astray(posterior, series)
     how = (
-        f"{beliefs.scaled.elsewhere:.1%} of the records would have to be elsewhere"
+        f"{posterior.fit.elsewhere:.1%} of the records would have to be elsewhere"
         if astray <= _RULED_OUT
         else f"{astray:.1%} of the people would have changed in a way that it rules out"
     )
@@ -216,6 +246,6 @@ def check_fit(beliefs: Beliefs, series: Sequence[Observation], chosen: Chosen) -
     )
 
 
-def _astray(beliefs: Beliefs, series: Sequence[Observation]) -> float:
+def _astray(posterior: Posterior, series: Sequence[Observation]) -> float:
     """The share of people whose groups contradict each other."""
-    return len(beliefs.contradicted) / max(len(people_in(series)), 1)
+    return len(posterior.contradicted) / max(len(people_in(series)), 1)

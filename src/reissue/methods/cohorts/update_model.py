@@ -11,7 +11,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.methods.invariance.plan import value_names
 from reissue.methods.registry import Job
-from reissue.solver.learning.learned_steps import smoothed
+from reissue.solver.transition_learning import smoothed
 from reissue.solver.transitions import Model
 from reissue.updates import read_updates
 

@@ -1,6 +1,6 @@
 """The deFinetti attack on a series: everyone at once, with a prior that is learnt from the posterior itself.
 
-What it learns and how is the joint attack's own (`joint/learning`); here guesses with and without it are compared.
+It learns as the joint attack does (`solver.learned_prior`); here guesses with and without it are compared.
 """
 
 from dataclasses import dataclass, replace
@@ -9,18 +9,16 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats
 from reissue.attacks.cases import case
-from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.calibration import tenths
-from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.learning import features_of, learning, traits_of
-from reissue.attacks.joint.lenses import plain_lens
+from reissue.attacks.joint.attack import solve_crowd
+from reissue.attacks.joint.claims import Claims, plain_lens, tenths
+from reissue.attacks.joint.fold import traits_of, with_learned_features
 from reissue.attacks.joint.sight import see, with_histories
-from reissue.attacks.joint.solution import leave, solve_series
-from reissue.attacks.joint.solving.beliefs import occupied
 from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
+from reissue.solver.observation import made_by_value
+from reissue.solver.posterior import of_occupants
 from reissue.words import percent
 
 __all__ = ["LIMIT", "Learnt", "guess_together", "holds_counterfeits"]
@@ -127,7 +125,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     truth = [one for one in crowd.truth if one is not None]
     if len(truth) < len(series) or any(one.table is None for one in crowd.releases):
         return None
-    if sum(seen.ways for seen in crowd.observations) > _WAYS:
+    if sum(seen.assignments for seen in crowd.observations) > _WAYS:
         if not holds_counterfeits(series):
             return None
         raise CannotRunError(
@@ -136,18 +134,14 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
         )
     begun = replace(knowledge, progress=lambda done: knowledge.progress(2 * done / 3))
     # Guesses are compared with and without learning, which has no exact way.
-    solution = solve_series(known, replace(series, exact=False), begun, twice=True)
-    seen, first = solution.seen.series, solution.beliefs
-    prior = np.tile(solution.seen.rates, (crowd.people, 1))
-    features = features_of(traits_of(crowd), np.arange(crowd.people), first)
+    solution = solve_crowd(crowd, replace(series, exact=False), begun)
+    seen = solution.series
 
     def later(done: float) -> None:
         knowledge.progress((2 + done) / 3)
 
-    last = learning(seen, solution.chosen.model, first, features, prior, progress=later)
-    if not series.exact:
-        leave(solution, series, knowledge)
-    before, after = (occupied(one, seen) for one in (first, last))
+    last = with_learned_features(solution, traits_of(crowd), progress=later)
+    before, after = (of_occupants(one, seen) for one in (solution.posterior, last))
     first_lens, last_lens = [plain_lens(before)], [plain_lens(after)]
     claims = Claims.of(last_lens, crowd.people)
     right_before = Claims.of(first_lens, crowd.people).right_by_lot(first_lens, truth)

@@ -17,7 +17,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import ReissueError
 
-__all__ = ["Posterior", "TooManyError", "worlds"]
+__all__ = ["TooManyError", "WorldsPosterior", "worlds"]
 
 Judge = Callable[[Ints], Bools]
 """Histograms (rows x values) to whether a class with that histogram is fine."""
@@ -28,7 +28,7 @@ class TooManyError(ReissueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class WorldsPosterior:
     """What an adversary believes who keeps only the worlds with a violation."""
 
     kept: float
@@ -56,7 +56,9 @@ class _Pair:
         return self.fine + self.broken
 
 
-def worlds(sizes: Ints, known: Ints, stock: Ints, judge: Judge, budget: int = 5_000_000, absent: int = 0) -> Posterior:
+def worlds(
+    sizes: Ints, known: Ints, stock: Ints, judge: Judge, budget: int = 5_000_000, absent: int = 0
+) -> WorldsPosterior:
     """The posterior over one group's worlds.
 
     `sizes` are the people of each class in the group, `known` (classes x values) what is known of the rest of each
@@ -78,10 +80,10 @@ def worlds(sizes: Ints, known: Ints, stock: Ints, judge: Judge, budget: int = 5_
     return _solve(sizes, [kinds[number] for number in kind], kind, stock, len(known.T))
 
 
-def _unchanged(sizes: Ints, stock: Ints, values: int, kept: float) -> Posterior:
+def _unchanged(sizes: Ints, stock: Ints, values: int, kept: float) -> WorldsPosterior:
     """Theorem 1: where nothing is excluded, and where nothing is left to believe, everyone has the plain share."""
     shares = stock[:values] / max(int(stock[:values].sum()), 1)
-    return Posterior(kept, np.tile(shares, (len(sizes), 1)))
+    return WorldsPosterior(kept, np.tile(shares, (len(sizes), 1)))
 
 
 def _possible(size: int, known: Ints, stock: Ints, judge: Judge, budget: int, *, absent: bool) -> _Class:
@@ -112,7 +114,7 @@ def _histograms(size: int, stock: Ints, budget: int) -> Ints:
     return rows
 
 
-def _solve(sizes: Ints, classes: list[_Class], kind: Ints, stock: Ints, values: int) -> Posterior:
+def _solve(sizes: Ints, classes: list[_Class], kind: Ints, stock: Ints, values: int) -> WorldsPosterior:
     shape = tuple((stock + 1).tolist())
     empty = np.zeros(shape)
     one = empty.copy()
@@ -131,7 +133,7 @@ def _solve(sizes: Ints, classes: list[_Class], kind: Ints, stock: Ints, values: 
             hits = _hits(each, before[place], after[len(classes) - 1 - place])
             # A target is in the data: among the worlds' people of the class, only the present ones count.
             found[number] = hits[:values] / max(hits[:values].sum(), np.finfo(np.float64).tiny)
-    return Posterior(float(broken / total), np.stack([found[number] for number in kind.tolist()]))
+    return WorldsPosterior(float(broken / total), np.stack([found[number] for number in kind.tolist()]))
 
 
 def _join(pair: _Pair, each: _Class) -> _Pair:

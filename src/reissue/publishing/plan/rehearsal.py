@@ -34,7 +34,7 @@ from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.solver.iterative_scaling import Scaling
+from reissue.solver import Scaling
 from reissue.utility import compare
 from reissue.words import percent
 

@@ -22,7 +22,7 @@ from reissue.attacks.joint.story.steps import likely_steps, proof_steps
 from reissue.attacks.pictures import Case, Shown
 from reissue.protection import ValueView
 from reissue.solver.deduction import Neighbourhood, Proof, prove, refute
-from reissue.solver.observations import Observation
+from reissue.solver.observation import Observation
 from reissue.solver.transitions import Model
 
 __all__ = ["SolvedSeries", "tell", "with_case"]
@@ -66,7 +66,7 @@ def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
         solved = _through(solved, lens.view)
     scene = Scene(
         Neighbourhood(solved.observations, solved.model, solved.times),
-        replace(judged.beliefs, layers=lens.layers, chance=lens.chance),
+        replace(judged.posterior, releases=lens.releases, chance=lens.chance),
         solved.names,
         solved.numbers,
         solved.shown,
@@ -101,20 +101,21 @@ def _through(solved: SolvedSeries, view: ValueView) -> SolvedSeries:
 
 def _relabelled(seen: Observation, view: ValueView) -> Observation:
     """Slots of a group that show one label as one slot."""
-    keys = seen.slot_group * len(view.names) + view.label[seen.slot_value]
+    keys = seen.cell_group * len(view.names) + view.label[seen.cell_value]
     distinct, place = np.unique(keys, return_inverse=True)
     group, label = np.divmod(distinct, len(view.names))
-    count = np.bincount(place, seen.slot_count, len(distinct)).astype(np.int64)
-    fakes = np.bincount(view.label[: len(seen.fakes)], seen.fakes, len(view.names)) if len(seen.fakes) else seen.fakes
+    count = np.bincount(place, seen.cell_count, len(distinct)).astype(np.int64)
+    known = seen.counterfeits
+    known = np.bincount(view.label[: len(known)], known, len(view.names)) if len(known) else known
     return replace(
         seen,
-        slot_group=group,
-        slot_value=label,
-        slot_count=count,
+        cell_group=group,
+        cell_value=label,
+        cell_count=count,
         shares=np.empty(0),
         known_value=view.label[seen.known_value],
         label_value=view.label[seen.label_value],
-        fakes=fakes,
+        counterfeits=known,
     )
 
 

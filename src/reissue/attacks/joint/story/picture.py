@@ -8,8 +8,8 @@ import numpy as np
 
 from reissue._arrays import Floats
 from reissue.attacks.cases import value_text
-from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
+from reissue.solver import Posterior
 from reissue.solver.deduction import Equation, Neighbourhood, Proof
 
 __all__ = ["Letters", "Scene", "picture_of_person", "picture_of_proof"]
@@ -24,7 +24,7 @@ class Scene:
     """All that a case is made of."""
 
     around: Neighbourhood
-    beliefs: Beliefs
+    posterior: Posterior
     names: Sequence[str | None]
     numbers: Sequence[int]
     shown: Callable[[int, int], Shown]
@@ -46,13 +46,13 @@ class Scene:
         seen, found = self.around.observations[place], dict[int, int]()
         for group in groups:
             for slot in self.around.slots((place, group)):
-                value = int(seen.slot_value[slot])
-                found[value] = found.get(value, 0) + int(seen.slot_count[slot])
+                value = int(seen.cell_value[slot])
+                found[value] = found.get(value, 0) + int(seen.cell_count[slot])
         return found
 
     def chances(self, person: int, place: int) -> dict[int, float]:
         """Value to its posterior for a person in a release; empty where the person was set aside."""
-        layer, chance = self.beliefs.layers[place], self.beliefs.chance[place]
+        layer, chance = self.posterior.releases[place], self.posterior.chance[place]
         row = int(np.searchsorted(layer.person, person))
         if row >= len(layer.person) or int(layer.person[row]) != person:
             return {}
@@ -196,7 +196,7 @@ def _rounded(chance: float) -> float:
 def expected_of_others(scene: Scene, person: int, equation: Equation, value: int) -> float:
     """How many records of a value the other members of a group are expected to have."""
     place, _ = equation
-    layer, chance = scene.beliefs.layers[place], scene.beliefs.chance[place]
+    layer, chance = scene.posterior.releases[place], scene.posterior.chance[place]
     others = np.array([one for one in scene.around.members(equation) if one != person], np.int64)
     mine: Floats = np.isin(layer.person[layer.row], others) & (layer.value == value)
     return float(chance[mine].sum())

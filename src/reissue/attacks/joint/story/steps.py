@@ -59,7 +59,7 @@ def _clauses(scene: Scene, labels: Letters, steps: Sequence[Step]) -> list[str]:
         if step.rule == Rule.CHAIN:
             made.append(f"{_people(labels, people)} did not have {_listed(scene, _values(scene, step))} in {here}")
         else:
-            count = int(scene.around.observations[step.place].slot_count[step.other])
+            count = int(scene.around.observations[step.place].cell_count[step.other])
             value = scene.name(scene.around.value(step.place, step.other))
             records = f"the only record of {value}" if count == 1 else f"all {count:,} records of {value}"
             whose = _people(labels, people, "'s")
@@ -82,7 +82,7 @@ def _impossible(scene: Scene, labels: Letters, step: Step) -> str:
     if step.rule == Rule.NOTHING:
         return f"no value is left for {_people(labels, step.people)} in {here}"
     value = scene.name(scene.around.value(step.place, step.other))
-    records = plural(int(scene.around.observations[step.place].slot_count[step.other]), "record")
+    records = plural(int(scene.around.observations[step.place].cell_count[step.other]), "record")
     shows = f"a group of {here} shows {records} of {value}, and"
     if step.rule == Rule.TOO_MANY:
         return f"{shows} {_people(labels, step.people)} would all have to have it"
@@ -128,11 +128,11 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         sentences.append(
             "All groups of all releases are solved for everyone at once, so that each shows its own counts."
         )
-    if scene.beliefs.counterfeits_learnt:
+    if scene.posterior.shares_estimated:
         sentences.append(
             "Groups were made by value: what newcomers and counterfeits tend to have was learnt from what was solved."
         )
-    if scene.beliefs.leaving_learnt:
+    if scene.posterior.departures_differ:
         sentences.append(_leaving(scene, person, value))
     if scene.learns:
         sentences.append(
@@ -146,7 +146,7 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
 
 def _leaving(scene: Scene, person: int, value: int) -> str:
     """How soon people with a value leave, and what became of this one."""
-    leaving, last = scene.beliefs.leaving, max(scene.places(person))
+    leaving, last = scene.posterior.departures, max(scene.places(person))
     if leaving is None:
         return ""
     here, all_people = float(leaving.rates[value]), float((leaving.rates * leaving.often).sum())
@@ -169,9 +169,9 @@ def _amount(records: float) -> str:
 def _known(scene: Scene) -> str:
     observations = scene.around.observations
     insiders = any(len(seen.known_person) for seen in observations)
-    totals = " How many people have each value is known too." if any(len(seen.fakes) for seen in observations) else ""
-    if scene.beliefs.long_run:
-        totals = " How values change says how common they are in the long run, and so what counterfeits tend to have."
+    totals = (
+        " How many people have each value is known too." if any(len(seen.counterfeits) for seen in observations) else ""
+    )
     if scene.knowledge == "groups":
         return (
             "The adversary knows who is in which group of which release, this person and the others alike, and what "
@@ -222,7 +222,7 @@ def _conclusion(scene: Scene, proof: Proof, labels: Letters, steps: Sequence[Ste
     if step.rule == Rule.CHAIN:
         return _chain(scene, labels, step, people)
     value, here = scene.name(scene.around.value(step.place, step.other)), scene.release(step.place)
-    count = int(scene.around.observations[step.place].slot_count[step.other])
+    count = int(scene.around.observations[step.place].cell_count[step.other])
     records = f"the only record of {value}" if count == 1 else f"all {count:,} records of {value}"
     whose = _people(labels, people, "'s")
     own = step.place == proof.place and _group_of(scene, step) in scene.around.groups(proof.person, proof.place)
@@ -235,7 +235,7 @@ def _conclusion(scene: Scene, proof: Proof, labels: Letters, steps: Sequence[Ste
 
 
 def _group_of(scene: Scene, step: Step) -> int:
-    return int(scene.around.observations[step.place].slot_group[step.other])
+    return int(scene.around.observations[step.place].cell_group[step.other])
 
 
 def _chain(scene: Scene, labels: Letters, step: Step, people: Sequence[int]) -> str:

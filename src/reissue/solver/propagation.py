@@ -1,0 +1,352 @@
+"""Constraint propagation: which assignments no world allows, in all releases together.
+
+Three rules, each of which takes away only what is impossible:
+
+- arc consistency along each person's chain: a value that no sequence of possible transitions leads through is out;
+- where as many people must fill a cell as it has records, nobody else can;
+- where no more people can fill a cell than it has records, they do.
+
+The values that a person may have are kept as bits, and what a set can become is looked up byte by byte, so that most
+assignments are ruled out before they are held in memory. Later rounds look only at people and cells that changed.
+People whose releases contradict each other (a record linked wrongly) are set aside: their records become strangers'.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue._arrays import Bools, Ints
+from reissue.counting.keys import stable_order
+from reissue.counting.segments import different, ranges
+from reissue.solver.observation import Observation, assignments
+from reissue.solver.states import ReleaseStates, as_small, states_of
+from reissue.solver.transitions import Model
+
+__all__ = ["Propagated", "propagate"]
+
+_Words = npt.NDArray[np.uint64]
+_WORD = 64
+"""Bits of a word."""
+_HELD = 1 << 24
+"""Words of sets of values that are held at a time (128 MB)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Propagated:
+    """Releases without what is impossible."""
+
+    observations: tuple[Observation, ...]
+    """Without people whose releases contradict each other."""
+    releases: tuple[ReleaseStates, ...]
+    contradicted: Ints
+    """People who were set aside."""
+
+
+def propagate(
+    series: Sequence[Observation], model: Model, times: Sequence[int] | None = None, *, most: float = float("inf")
+) -> Propagated:
+    """Take away what is impossible; stop early once more than `most` people contradict."""
+    aside = np.empty(0, np.int64)
+    when = np.arange(len(series)) if times is None else np.asarray(times)
+    while True:
+        releases, lost = _consistent(series, _ValueSets(model, when))
+        aside = np.union1d(aside, lost)
+        if not len(lost) or len(aside) > most:
+            return Propagated(tuple(series), tuple(releases), aside)
+        series = [_without(seen, lost) for seen in series]
+
+
+def _without(seen: Observation, people: Ints) -> Observation:
+    """The release with some people as strangers: of the group that they fit, or of any if they fit several."""
+    mine = np.isin(seen.person, people)
+    person, number = np.unique(seen.person[mine], return_counts=True)
+    surely = np.isin(person, seen.absent, invert=True)
+    single = np.isin(seen.person, person[(number == 1) & surely])
+    return replace(
+        seen,
+        person=seen.person[~mine],
+        group=seen.group[~mine],
+        free=seen.free + np.bincount(seen.group[single], minlength=seen.groups),
+        strangers=seen.strangers + int(((number > 1) & surely).sum()),
+        absent=np.setdiff1d(seen.absent, people),
+    )
+
+
+def _consistent(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list[ReleaseStates], Ints]:
+    """What is possible in the end; and the people without any value in some release, before anything follows."""
+    found, lost = _possible_assignments(series, sets)
+    if len(lost):
+        return [], lost
+    releases = [
+        _OpenAssignments.of(states_of(seen, sets.model.values, some)) for seen, some in zip(series, found, strict=True)
+    ]
+    del found
+    people = np.zeros(max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0), np.bool_)
+    while not len(lost):
+        people[:] = False
+        for one in releases:
+            people[one.closed_by_counts()] = True
+        if not people.any():
+            return [one.kept() for one in releases], lost
+        lost = sets.propagate(releases, people)
+    return [], lost
+
+
+# --- values that chains of transitions lead through ------------------------------------------------------------------
+
+
+def _possible_assignments(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list[tuple[Ints, Ints]], Ints]:
+    """Person and cell of every assignment that groups and transitions allow; and who has no value left somewhere."""
+    people = max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
+    size = max(1, _HELD // (sets.words * max(len(series), 1)))
+    found: list[list[tuple[Ints, Ints]]] = [[] for _ in series]
+    lost = [np.empty(0, np.int64)]
+    for low in range(0, max(people, 1), size):
+        some = series if size >= people else [_between(seen, low, low + size) for seen in series]
+        left = sets.through([seen.people for seen in some], [_shown(seen, sets.words) for seen in some])
+        for place, (seen, mine) in enumerate(zip(some, left, strict=True)):
+            lost.append(seen.people[~mine.any(axis=1)])
+            found[place].append(_within(seen, mine))
+    made = [(np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])) for parts in found]
+    return made, different(np.concatenate(lost))
+
+
+def _between(seen: Observation, low: int, high: int) -> Observation:
+    """The release with the people of some numbers only."""
+    pairs = slice(*np.searchsorted(seen.person, [low, high]))
+    absent = slice(*np.searchsorted(seen.absent, [low, high]))
+    own = {name: getattr(seen, name)[pairs] for name in ("person", "group", "occupant")}
+    return replace(seen, **own, absent=seen.absent[absent])
+
+
+def _shown(seen: Observation, words: int) -> _Words:
+    """The values that the groups show which each person fits; any value for people who may be absent."""
+    of_group = _union(_bits(seen.cell_value, words), seen.group_starts[:-1], np.diff(seen.group_starts))
+    first = np.flatnonzero(np.diff(seen.person, prepend=-1))
+    fits = _union(of_group[seen.group], first, np.diff(np.append(first, len(seen.person))))
+    people, here = seen.people, seen.person[first]
+    if len(seen.impossible):
+        taken = np.bitwise_or.reduce(_bits(seen.impossible, words), axis=0)
+        fits[np.isin(here, seen.vacant, invert=True)] &= ~taken
+    made = np.zeros((len(people), words), np.uint64)
+    made[np.searchsorted(people, here)] = fits
+    made[np.searchsorted(people, seen.absent)] = ~np.uint64(0)
+    known = np.isin(seen.known_person, people)  # values of people who are not in this release may be known, too
+    made[np.searchsorted(people, seen.known_person[known])] &= _bits(seen.known_value[known], words)
+    return made
+
+
+def _within(seen: Observation, sets: _Words) -> tuple[Ints, Ints]:
+    """The assignments of a release to values of everyone's set."""
+    person, cell = assignments(seen)
+    place = np.zeros(int(seen.people.max(initial=-1)) + 1, np.int64)
+    place[seen.people] = np.arange(len(seen.people))
+    value = seen.cell_value[cell]
+    kept = np.flatnonzero(sets[place[person], value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1))
+    return person[kept], cell[kept]
+
+
+def _bits(values: Ints, words: int) -> _Words:
+    """Each value as a set."""
+    made = np.zeros((len(values), words), np.uint64)
+    made[np.arange(len(values)), values // _WORD] = np.uint64(1) << (values % _WORD).astype(np.uint64)
+    return made
+
+
+def _union(sets: _Words, starts: Ints, lengths: Ints) -> _Words:
+    """The union of each range of sets; the empty set of empty ranges."""
+    if not len(starts):
+        return np.zeros((0, sets.shape[1]), np.uint64)
+    nothing = np.zeros((1, sets.shape[1]), np.uint64)
+    joined = np.bitwise_or.reduceat(np.concatenate([sets, nothing]), starts, axis=0)
+    return np.where(lengths[:, np.newaxis] > 0, joined, np.uint64(0))
+
+
+class _ValueSets:
+    """Sets of values as bits, and what they become between releases."""
+
+    def __init__(self, model: Model, times: Ints) -> None:
+        self.model, self.times = model, times
+        self.words = -(-model.values // _WORD)
+        self._tables: dict[tuple[int, bool], _Words] = {}
+
+    def through(self, people: Sequence[Ints], sets: Sequence[_Words]) -> list[_Words]:
+        """What is left of the sets of some people of each release: forward over all releases, then backward."""
+        left, size = [one.copy() for one in sets], max((int(one.max(initial=-1)) + 1 for one in people), default=0)
+        for order, backward in ((range(len(left)), False), (range(len(left) - 1, -1, -1), True)):
+            carried, time = np.zeros((size, self.words), np.uint64), np.full(size, -1)
+            for place in order:
+                who = people[place]
+                gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), 0)
+                left[place] &= self._moved(carried[who], gap, backward=backward)
+                carried[who], time[who] = left[place], self.times[place]
+        return left
+
+    def propagate(self, releases: Sequence["_OpenAssignments"], people: Bools) -> Ints:
+        """Close assignments of some people that no chain leads through; the people who have none left."""
+        number = np.cumsum(people) - 1
+        rows = [np.flatnonzero(people[one.states.person]) for one in releases]
+        sets = [self._open(one, some) for one, some in zip(releases, rows, strict=True)]
+        who = [number[one.states.person[some]] for one, some in zip(releases, rows, strict=True)]
+        lost = [np.empty(0, np.int64)]
+        for one, some, before, after in zip(releases, rows, sets, self.through(who, sets), strict=True):
+            smaller = (before != after).any(axis=1)
+            _close_beyond(one, some[smaller], after[smaller])
+            lost.append(one.states.person[some[~after.any(axis=1)]])
+        return different(np.concatenate(lost))
+
+    def _open(self, one: "_OpenAssignments", rows: Ints) -> _Words:
+        """The values that some rows may have by themselves."""
+        states = one.states
+        widths = states.starts[rows + 1] - states.starts[rows]
+        state = ranges(states.starts[rows], widths)
+        single = _bits(states.value[state], self.words)
+        single[(one.left[state] == 0) & ~np.repeat(states.absent[rows], widths)] = 0
+        return _union(single, np.append(0, np.cumsum(widths))[:-1], widths)
+
+    def _moved(self, sets: _Words, gaps: Ints, *, backward: bool) -> _Words:
+        """What sets become over gaps, or have been; everything over a gap of 0, for nothing is known there."""
+        made = np.full_like(sets, ~np.uint64(0))
+        for gap in different(gaps[gaps > 0]).tolist():
+            some = np.flatnonzero(gaps == gap)
+            if self.model.steps is None:
+                made[some] = sets[some]
+                continue
+            table, parts = self._table(gap, backward=backward), sets[some].view(np.uint8)
+            moved = np.zeros((len(some), self.words), np.uint64)
+            for place in range(len(table)):
+                moved |= table[place, parts[:, place]]
+            made[some] = moved
+        return made
+
+    def _table(self, gap: int, *, backward: bool) -> _Words:
+        """Place of a byte x its bits: the values that one of theirs becomes over a gap, or comes from."""
+        if (gap, backward) not in self._tables:
+            possible = self.model.after(gap) > 0
+            bits = np.zeros((-(-self.model.values // 8) * 8, self.words * _WORD), np.uint8)
+            bits[: self.model.values, : self.model.values] = possible.T if backward else possible
+            single = np.packbits(bits, axis=1, bitorder="little").view(np.uint64).reshape(-1, 8, self.words)
+            table = np.zeros((len(single), 256, self.words), np.uint64)
+            for bit in range(8):
+                table[:, 1 << bit : 2 << bit] = table[:, : 1 << bit] | single[:, bit, np.newaxis]
+            self._tables[gap, backward] = table
+        return self._tables[gap, backward]
+
+
+def _close_beyond(one: "_OpenAssignments", rows: Ints, left: _Words) -> None:
+    """Close the assignments of rows to values that are not in their sets."""
+    ways = one.of_rows(rows)
+    value, place = one.states.value[one.states.assignment_state[ways]], np.searchsorted(rows, one.rows_of(ways))
+    possible = left[place, value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1)
+    one.close(ways[possible == 0])
+
+
+# --- assignments that counts leave room for ---------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _OpenAssignments:
+    """The assignments of one release that are still possible, kept up to date as some are closed."""
+
+    states: ReleaseStates
+    open: Bools
+    first: Ints
+    """First assignment of each row, and the number of assignments at the end."""
+    number: Ints
+    """Open assignments of each row."""
+    left: Ints
+    """Open assignments of each state."""
+    by_cell: Ints
+    """Assignments sorted by cell, and where each cell begins."""
+    cell_first: Ints
+    fillers: Ints
+    """Open assignments of each cell."""
+    must: Ints
+    """People of each cell who have no other assignment."""
+    room: Ints
+    """Records of each cell, and how many of them known people must have."""
+    needing: Ints
+    changed: Bools
+    """Whether an assignment of each cell was closed, or became somebody's only one, since it was looked at."""
+
+    @classmethod
+    def of(cls, states: ReleaseStates) -> "_OpenAssignments":
+        """With all assignments open."""
+        left, cells = np.bincount(states.assignment_state, minlength=states.states), len(states.count)
+        first = np.append(0, np.cumsum(left))[states.starts]
+        number, fillers = np.diff(first), np.bincount(states.assignment_cell, minlength=cells)
+        alone = first[:-1][(number == 1) & ~states.absent]
+        room = states.count.astype(np.int64)
+        free = (states.free[states.cell_group] * (states.chance > 0)).astype(np.int64) + int(states.strangers)
+        return cls(
+            states,
+            np.ones(len(states.assignment_cell), np.bool_),
+            first,
+            number,
+            left.astype(np.int32),
+            stable_order(states.assignment_cell, cells).astype(np.int32),
+            np.append(0, np.cumsum(fillers)),
+            fillers,
+            np.bincount(states.assignment_cell[alone], minlength=cells),
+            room,
+            room - free,
+            np.ones(cells, np.bool_),
+        )
+
+    def rows_of(self, ways: Ints) -> Ints:
+        """The rows of some assignments."""
+        return np.asarray(self.states.row[self.states.assignment_state[ways]])
+
+    def of_rows(self, rows: Ints) -> Ints:
+        """The open assignments of some rows."""
+        ways = ranges(self.first[rows], self.first[rows + 1] - self.first[rows])
+        return np.asarray(ways[self.open[ways]])
+
+    def close(self, ways: Ints) -> None:
+        """Close open assignments."""
+        states = self.states
+        state, cell = states.assignment_state[ways], states.assignment_cell[ways]
+        row = states.row[state]
+        self.open[ways] = False
+        for counts, places in ((self.number, row), (self.fillers, cell), (self.left, state)):
+            np.subtract.at(counts, places, 1)
+        alone = self.of_rows(different(row[(self.number[row] == 1) & ~states.absent[row]], len(self.number)))
+        np.add.at(self.must, states.assignment_cell[alone], 1)
+        self.changed[cell] = self.changed[states.assignment_cell[alone]] = True
+
+    def closed_by_counts(self) -> Ints:
+        """Close what the published counts leave no room for; the people concerned."""
+        states, cells = self.states, np.flatnonzero(self.changed)
+        self.changed[cells] = False
+        ways = self._of_cells(cells[self.must[cells] == self.room[cells]])
+        row = self.rows_of(ways)
+        full = ways[(self.number[row] > 1) | states.absent[row]]
+        self.close(full)
+        rows = self.rows_of(self._of_cells(cells[self.fillers[cells] == self.needing[cells]]))
+        bound = self.of_rows(different(rows, len(self.number)))
+        cell = states.assignment_cell[bound]
+        elsewhere = bound[self.fillers[cell] != self.needing[cell]]
+        self.close(elsewhere)
+        return np.asarray(states.person[self.rows_of(np.append(full, elsewhere))])
+
+    def _of_cells(self, cells: Ints) -> Ints:
+        """The open assignments of some cells."""
+        ways = self.by_cell[ranges(self.cell_first[cells], self.cell_first[cells + 1] - self.cell_first[cells])]
+        return np.asarray(ways[self.open[ways]])
+
+    def kept(self) -> ReleaseStates:
+        """The release with open assignments only, and without states that have none."""
+        states = self.states
+        alive = states.absent[states.row]
+        alive[states.assignment_state[self.open]] = True
+        number = np.cumsum(alive, dtype=np.int32) - 1
+        widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), states.starts[:-1])
+        return replace(
+            states,
+            starts=np.append(0, np.cumsum(widths)),
+            value=states.value[alive],
+            assignment_state=as_small(number[states.assignment_state[self.open]]),
+            assignment_cell=states.assignment_cell[self.open],
+        )
