@@ -20,7 +20,7 @@ from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
 from reissue.papers.equivalence.groups import smaller
 from reissue.papers.equivalence.propagation import Equivalences, groups_of, propagate, propagations
-from reissue.papers.tracking.membership import Membership, arrivals, membership
+from reissue.papers.tracking.membership import Membership, membership, true_values
 from tests.attacks.posteriors import posteriors
 
 __all__ = ["Exposure", "exposure", "whole"]
@@ -104,23 +104,11 @@ def whole(series: Series, knowledge: Knowledge) -> tuple[Exposure, Ints, int]:
     if (posteriors(members).left == 0).any():
         raise CannotRunError(_CONTRADICTING)
     limits = _limits(series, members)
-    *_, outcome = exposures(members, limits, _truths(series, knowledge, members))
+    *_, outcome = exposures(members, limits, true_values(series, knowledge, members))
     least = outcome.least[members.real]
     if limits[-1] < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
         raise CannotRunError(_NOTHING_BELOW)
     return outcome, least[least > 0], len(least)
-
-
-def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
-    """Release to everybody's true value by the membership's numbers, -1 where the holder does not know."""
-    place, found = {name: number for number, name in enumerate(members.names)}, []
-    for number, one in enumerate(arrivals(series, knowledge)):
-        truth = np.full(len(members.real), -1, np.int64)
-        if one.truth is not None:
-            person = members.only(number)[1] if len(series) > 1 else np.arange(len(members.real))
-            truth[person[one.truth[0]]] = [place.get(text, len(place)) for text in one.truth[1]]
-        found.append(truth)
-    return found
 
 
 def _limits(series: Series, members: Membership) -> list[int]:

@@ -29,7 +29,7 @@ from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values
 from reissue.papers.equivalence.groups import Shown, smaller
 from reissue.papers.equivalence.propagation import Equivalences, falling, groups_of, propagations
 from reissue.papers.second_look import confirm_buckets
-from reissue.papers.tracking.membership import Membership, arrivals, histories_of_members, membership
+from reissue.papers.tracking.membership import Membership, histories_of_members, membership, true_values
 from reissue.papers.updates.attack import risks
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
@@ -91,7 +91,7 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         raise CannotRunError(_CHANGING)
     promises = [one for one in map(_promise, series.releases) if one is not None]
     limit = _limit(series, min(promises, default=None), int(members.distinct.min()))
-    found = exposure(members, limit, _truths(series, knowledge, members))
+    found = exposure(members, limit, true_values(series, knowledge, members))
     if limit < 2 and not promises and series.limits.get(NAME) is None:
         raise CannotRunError(_NOTHING_BELOW)
     fallen = domino(members, found.pairs)
@@ -214,18 +214,6 @@ def _together(
         raise CannotRunError(_CONTRADICTING)
     least = smaller(before.least, found.least[shown.classes])
     return _Together(least, found.exact, found.linear, before.steps + found.steps)
-
-
-def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
-    """Release to everybody's true value, -1 where the holder does not know it or the person is not there."""
-    place, truths = {name: number for number, name in enumerate(members.names)}, []
-    for number, one in enumerate(arrivals(series, knowledge)):
-        truth = np.full(len(members.real), -1, np.int64)
-        if one.truth is not None:
-            who, texts = one.truth
-            truth[members.only(number)[1][who]] = [place.get(text, len(place)) for text in texts]
-        truths.append(truth)
-    return truths
 
 
 def domino(members: Membership, pairs: Equivalences) -> tuple[int, int]:

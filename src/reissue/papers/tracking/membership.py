@@ -6,7 +6,7 @@ copy those with the same published quasi-identifiers are taken for the same pers
 people each is in one release only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -31,20 +31,16 @@ from reissue.release.release import Form
 from reissue.solver.forward_backward import ValueDistributions
 
 __all__ = [
-    "Arrivals",
     "Membership",
     "PersonHistories",
-    "arrivals",
     "histories_of_members",
     "link_people",
     "membership",
-    "named_membership",
+    "true_values",
 ]
 
 _STRANGER = "\0"
 """How the name of a record that nobody knows begins."""
-_FIRST = 10**18
-"""Numbers of people begin here: all have as many digits, so their texts sort as they do."""
 _ALONE = "\0#"
 """How a record that nobody knows, and that is in one release only, is named for a while."""
 
@@ -67,6 +63,8 @@ class Membership:
     """Value to its text; several sensitive columns are joined, and a missing value is a mark."""
     label: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Group to its number in its own release; none if nobody knows."""
+    identifiers: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    """Person to its identifier as text, or, for a stranger, to a name of its own."""
 
     @property
     def people(self) -> int:
@@ -99,95 +97,44 @@ class Membership:
         np.add.at(sums, self.histogram.group, keys)
         return np.unique(sums, return_inverse=True)[1].astype(np.int64)
 
-    def only(self, release: int) -> "tuple[Membership, Ints]":
-        """Restrict to one release; also gives its people's numbers among all."""
-        first, last = np.searchsorted(self.release, [release, release + 1])
-        here = slice(*np.searchsorted(self.group, [first, last]))
-        person, again = np.unique(self.person[here], return_inverse=True)
-        members = Membership(
-            again.reshape(-1),
-            self.group[here] - first,
-            np.zeros(last - first, np.int64),
-            self.histogram.between(int(first), int(last)),
-            self.real[person],
-            self.names,
-            self.label[first:last],
-        )
-        return members, person
-
 
 def membership(series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True) -> Membership:
     """Everybody's group in every release; without `strangers` only people whom the adversary knows."""
-    return _numbered(series, knowledge or Knowledge(), strangers=strangers)[0]
+    return _numbered(_known_presences(series, knowledge or Knowledge()), strangers=strangers)
 
 
-def named_membership(
-    series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True
-) -> tuple[Membership, Ints, Ints]:
-    """The same with each person's identifier, -1 for strangers, where identifiers are whole numbers as in a ledger.
+def true_values(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
+    """Release to everybody's true value, by the membership's numbers; a value that no group shows is one more.
 
-    And of people nobody knows the number that they keep; -1 for those who are in one release only.
+    -1 where the person is not in the release, or the holder does not know it. Values that a method changed tell none.
     """
-    members, names = _numbered(series, knowledge or Knowledge(), strangers=strangers)
-    return members, *_lasting_numbers(names)
+    place = {name: number for number, name in enumerate(members.names)}
+    person = pl.DataFrame({"person": members.identifiers}).with_row_index("number")
+    found = []
+    for release in series.releases:
+        truth = np.full(len(members.real), -1, np.int64)
+        known = None if knowledge.members is not None else _truth(release)
+        if known is not None:
+            ids, texts = known
+            own = pl.DataFrame({"person": identifier_texts(ids), "value": texts}).unique("person")
+            here = own.join(person, on="person")
+            truth[here["number"].to_numpy()] = [place.get(text, len(place)) for text in here["value"].to_list()]
+        found.append(truth)
+    return found
 
 
-def _lasting_numbers(names: pl.Series) -> tuple[Ints, Ints]:
-    """The number of every known person, and the one that each person nobody knows keeps; -1 for the others."""
-    strange = names.str.starts_with(_STRANGER)
-    lasting = names.set(~strange | names.str.starts_with(_ALONE), None).str.strip_prefix(_STRANGER)
-    return _whole_numbers(names.set(strange, None)), _whole_numbers(lasting)
-
-
-def _whole_numbers(names: pl.Series) -> Ints:
-    """Identifiers as numbers, -1 for none; if they are no whole numbers, numbers whose texts are in their order."""
-    numbers = names.cast(pl.Int64, strict=False)
-    if not names.equals(numbers.cast(pl.String)):
-        return np.where(names.is_null().to_numpy(), -1, _FIRST + np.arange(len(names)))
-    return numbers.fill_null(-1).to_numpy()
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals:
-    """One release's members, with numbers by which they are known in other releases."""
-
-    members: Membership
-    known: Ints
-    """Person to its identifier, a whole number; -1 for those whom nobody knows."""
-    strangers: Ints
-    """Person nobody knows to the number that it keeps; -1 if it is in this release only, or somebody known."""
-    truth: tuple[Ints, pl.Series] | None = None
-    """People, and the text of each one's true value; None where the holder does not know."""
-
-
-def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
-    """Each release of a series."""
-    members, names = _numbered(series, knowledge, strangers=True)
-    known, strangers = _lasting_numbers(names)
-    for place, release in enumerate(series.releases):
-        part, person = members.only(place) if len(series) > 1 else (members, np.arange(len(names)))
-        truth = None if knowledge.members is not None else _truth(release, names.gather(person))
-        yield Arrivals(part, known[person], strangers[person], truth)
-        if len(series) > 1:
-            knowledge.progress((place + 1) / len(series))
-
-
-def _truth(release: PublishedRelease, names: pl.Series) -> tuple[Ints, pl.Series] | None:
-    """Which of some people the holder knows the true values of, and these; values that a method changed tell none."""
-    kept, source = release.presences, release.source
-    if kept is not None:
-        if kept.truth is None or (source is not None and source.draft.sensitive is not None):
-            return None
-        ids, texts = kept.ids, kept.truth
-    elif release.keeps_identifier and release.form in {Form.GENERALIZED, Form.NUMBERED}:
+def _truth(release: PublishedRelease) -> tuple[pl.Series, pl.Series] | None:
+    """Whose true values the holder knows, and these."""
+    own, source = release.presences, release.source
+    if own is not None:
+        changed = source is not None and source.draft.sensitive is not None
+        return None if own.truth is None or changed else (own.ids, own.truth)
+    if release.keeps_identifier and release.form in {Form.GENERALIZED, Form.NUMBERED}:
         given, row = release.named
         there = given.is_not_null()
-        ids, texts = given.filter(there), joined_texts(release.main, release.schema.sensitive).gather(row).filter(there)
-    else:
-        return None
-    own = pl.DataFrame({"person": identifier_texts(ids), "value": texts}).unique("person")
-    found = pl.DataFrame({"person": names}).with_row_index("place").join(own, on="person", maintain_order="left")
-    return found["place"].to_numpy().astype(np.int64), found["value"]
+        texts = joined_texts(release.main, release.schema.sensitive).gather(row)
+        return given.filter(there), texts.filter(there)
+    return None
 
 
 # --- from presences --------------------------------------------------------------------------------------------------
@@ -233,9 +180,8 @@ def _texts_of(counts: Sequence[TextCounts]) -> tuple[pl.Series, list[Ints]]:
     return names, np.split(number, np.cumsum([len(one.names) for one in counts])[:-1])
 
 
-def _numbered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[Membership, pl.Series]:
-    """People, groups and values as numbers, and people's names."""
-    releases = _known_presences(series, knowledge)
+def _numbered(releases: Sequence[Presences], *, strangers: bool) -> Membership:
+    """People, groups and values as numbers."""
     names, numbers = _texts_of([one.histogram for one in releases])
     shown = [np.flatnonzero(one.histogram.lengths) for one in releases]  # nobody is in a group that shows nothing
     starts = np.cumsum([0, *(len(one) for one in shown)])
@@ -254,8 +200,16 @@ def _numbered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple
         len(names),
         np.concatenate([np.asarray(one.histogram.count, np.int64) for one in releases]),
     )
-    release, label = np.repeat(np.arange(len(releases)), np.diff(starts)), np.concatenate(shown)
-    return Membership(person[order], group[order], release, histogram, real, tuple(names.to_list()), label), identifiers
+    return Membership(
+        person[order],
+        group[order],
+        np.repeat(np.arange(len(releases)), np.diff(starts)),
+        histogram,
+        real,
+        tuple(names.to_list()),
+        np.concatenate(shown),
+        identifiers,
+    )
 
 
 def _places(known: Presences, shown: Ints, first: int) -> Ints:
