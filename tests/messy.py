@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
+from reissue import Dialect
 from reissue.errors import InputError
-from reissue.files.dialect import Dialect
 from reissue.files.tables import csv_bytes, write_file
 
 __all__ = ["DATA", "FORMS", "REAL", "Messy", "messy", "real"]

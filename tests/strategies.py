@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy
 
 __all__ = ["Case", "columns", "leaves_of", "tables", "trees"]
 

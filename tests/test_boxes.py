@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import Ledger, anonymize
+from reissue import Hierarchy, Ledger, anonymize
 from reissue.errors import InputError, SchemaError
 from reissue.policy import Policy
 from reissue.publishing.publish import publish_next
 from reissue.release.release import TIGHT, Release
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.utility import measure
 
 METHODS = [

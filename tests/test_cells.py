@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts, Domain, cells_of
-from reissue.counting.keys import distinct_keys, pack, rank
+from reissue.counting import Counts, Domain, cells_of, distinct_keys, pack, rank
 from tests.effort import examples
 
 

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Check, check
 from reissue._arrays import Bools
-from reissue.counting.cells import Counts
+from reissue.counting import Counts
 from reissue.errors import DataError, NotMetError, RequirementError, SchemaError, TaxonomyError
 from reissue.published import Form, read_published
 from reissue.release.release import GROUP
 from reissue.requirements import Requirement, parse
 from reissue.schema import Role, Schema
-from reissue.verify.check import Check, check, meets
-from reissue.verify.groups import read_groups
+from reissue.verify import meets, read_groups
 from tests.effort import examples
 
 SCHEMA = Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])

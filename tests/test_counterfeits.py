@@ -8,15 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, anonymize
 from reissue.errors import SchemaError
 from reissue.release.counterfeits import counterfeit_cells
 from reissue.release.memory import Memory
 from reissue.release.recode import boxes_of
 from reissue.release.release import GROUP, Counterfeits, Draft, Release
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 
 METHODS = [
     ("invariance", "m-unique=2", ("generalized", "permuted", "two tables")),

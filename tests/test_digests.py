@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.hashing import RowDigest
+from reissue.counting import RowDigest
 from tests.effort import examples
 
 KEY = bytes(range(32))

@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import attack
+from reissue import Hierarchy, attack
 from reissue.errors import CannotRunError, TaxonomyError
-from reissue.proposing.guess import guess
+from reissue.proposing import guess
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.notation import coding_of, parse_column
-from reissue.taxonomy.ranges import Span, last, span_of
+from reissue.taxonomy import Coding, Span, coding_of, last, parse_column, prepare, span_of
 
 LINE = range(-3, 14)
 """Every whole number that the texts below speak of, and some on both sides."""

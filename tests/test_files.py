@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Dialect
 from reissue.errors import DataError, InputError
 from reissue.files import tables
-from reissue.files.dialect import Dialect
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.tables import escape_formulas, read_file, write_file, write_files, write_text
 from tests.effort import examples

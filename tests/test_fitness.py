@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts
+from reissue.counting import Counts
 from reissue.requirements import parse
 from reissue.requirements._base import fitness
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS

@@ -4,10 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
-from reissue.taxonomy import forest
-from reissue.taxonomy.forest import Forest
-from reissue.taxonomy.tree import Taxonomy
+from reissue import Table
+from reissue.taxonomy import Forest, Taxonomy, forest
 from tests.effort import examples
 from tests.strategies import Case, tables
 

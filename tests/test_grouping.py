@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.errors import SchemaError, TaxonomyError
-from reissue.proposing.column_form import ColumnChoice, picture_of, schema_of
+from reissue.proposing import ColumnChoice, picture_of, schema_of
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy, read_hierarchy
-from reissue.taxonomy.paths import arx_lines, groups_in_file, groups_of, moved, tree_of, tree_paths
+from reissue.taxonomy import arx_lines, groups_in_file, groups_of, moved, tree_of, tree_paths
+from reissue.taxonomy.codings import read_hierarchy
 
 NAMES = st.lists(st.sampled_from(["North", "South", "East"]), max_size=2).map(tuple)
 

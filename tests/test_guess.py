@@ -12,7 +12,7 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import Series
 from reissue.methods import registered
-from reissue.proposing.guess import ColumnHints, guess
+from reissue.proposing import ColumnHints, guess
 from reissue.published import read_published
 from reissue.published.boxes import counts_of
 from reissue.schema import Role, Schema

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.errors import TaxonomyError
-from reissue.taxonomy.codings import Coding, Hierarchy, automatic_widths, prepare, read_hierarchy
+from reissue.taxonomy import Coding, prepare
+from reissue.taxonomy.codings import automatic_widths, read_hierarchy
 from tests.silence import refused
 
 

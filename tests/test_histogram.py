@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Ints
-from reissue.counting.histogram import Histogram, common, counted
-from reissue.counting.keys import stable_order
-from reissue.counting.segments import equal_keys, pieces, ranges
+from reissue.counting import Histogram, common, counted, equal_keys, pieces, ranges, stable_order
 from reissue.papers.correspondence.pools import Pool
 
 

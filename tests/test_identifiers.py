@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import Ledger, anonymize, publish
+from reissue import Ledger, Table, anonymize, publish
 from reissue.data.identifiers import identifier_kind, identifier_texts, refuse_strangers
-from reissue.data.table import Table
 from reissue.errors import DataError
 from reissue.schema import Schema
 

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from reissue.counting.hashing import siphash
+from reissue.counting import siphash
 
 KEY = bytes(range(16))
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.errors import TaxonomyError
 from reissue.files.tables import read_file, write_file
-from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.notation import coding_of, parse_column, span_of
+from reissue.taxonomy import Coding, coding_of, parse_column, prepare
+from reissue.taxonomy.notation import span_of
 from tests.effort import examples
 from tests.silence import refused
 from tests.strategies import leaves_of, trees

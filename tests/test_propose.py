@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import synth
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, synth
 from reissue.errors import DataError
-from reissue.proposing.propose import Guess, as_toml, describe, propose, read_proposed
+from reissue.proposing import Guess, as_toml, describe, propose, read_proposed
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
 PATIENTS = next(synth.Population(seed=2, people=800).months(1))

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reissue import synth
+from reissue import Hierarchy, synth
 from reissue.attacks.findings import Finding
 from reissue.errors import DataError
 from reissue.ledger import Ledger
@@ -21,7 +21,6 @@ from reissue.publishing.gate import held_together
 from reissue.publishing.publish import publish, publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.carrying import assert_same
 from tests.ledger.series import FREE, HARMLESS, INVARIANCE, JUDGED, MONTHS, POOL, UNJUDGED, schema
 

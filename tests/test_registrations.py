@@ -4,7 +4,7 @@ import pytest
 
 from reissue import attacks, methods, requirements
 from reissue.methods.registry import BUILT_IN
-from reissue.proposing.policy_questions import QUESTIONS, propose_policy
+from reissue.proposing import QUESTIONS, propose_policy
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))

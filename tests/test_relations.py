@@ -9,8 +9,7 @@ import pytest
 import reissue as ri
 from reissue.errors import InputError
 from reissue.policy import Policy
-from reissue.proposing.propose import Guess, propose
-from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
+from reissue.proposing import Guess, empty_somewhere, frequent_values, propose, without_copies
 from reissue.publishing.plan import begin_series
 from reissue.schema import Role
 

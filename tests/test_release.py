@@ -12,17 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, anonymize
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.files.tables import read_file
 from reissue.release.recode import boxes_of
 from reissue.release.release import GROUP, Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity, LDiversity
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.notation import parse_column
-from reissue.verify.recheck import make_release
+from reissue.taxonomy import parse_column
+from reissue.verify import make_release
 from tests.silence import refused
 from tests.strategies import Case, tables
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.errors import SchemaError, TaxonomyError
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import DATE_STEPS, KINDS, Hierarchy
+from reissue.taxonomy import DATE_STEPS, KINDS
 from reissue.taxonomy.notation import span_of
 from tests.silence import refused
 

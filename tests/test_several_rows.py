@@ -14,19 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Table, check
 from reissue.attacks import Accepts
 from reissue.attacks import registered as attacks
-from reissue.counting.cells import Counts, Domain
-from reissue.counting.people import PeopleCounts, value_sets
-from reissue.data.table import Table
+from reissue.counting import Counts, Domain, PeopleCounts, value_sets
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.methods.lattice.lattice import Ladder
 from reissue.methods.registry import registered as methods
 from reissue.papers.series_check import check_series
-from reissue.proposing.propose import as_toml, propose
+from reissue.proposing import as_toml, propose
 from reissue.requirements import parse, registered
 from reissue.schema import Role, Schema
-from reissue.verify.check import check
 from tests.effort import examples
 from tests.strategies import Case, tables
 

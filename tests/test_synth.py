@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import synth
-from reissue.data.table import Table
+from reissue import Table, synth
 from reissue.errors import InputError
 from reissue.schema import Schema
 from reissue.synth import Population

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from reissue.data.table import Table, to_polars, unlisted_values
+from reissue import Hierarchy, Table
+from reissue.data.table import to_polars, unlisted_values
 from reissue.errors import DataError, SchemaError, TaxonomyError
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.silence import refused
 from tests.strategies import Case, tables
 

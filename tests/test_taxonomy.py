@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.tree import ROOT, Taxonomy
+from reissue import Hierarchy
+from reissue.taxonomy import ROOT, Coding, Taxonomy, prepare
 from tests.strategies import leaves_of, trees
 
 Set = frozenset[str | None]

@@ -9,16 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize, attack
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, anonymize, attack
 from reissue.errors import SchemaError, TaxonomyError
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.notation import coding_of, parse_column
-from reissue.taxonomy.ranges import span_of
+from reissue.taxonomy import Coding, coding_of, parse_column, prepare, span_of
 from reissue.utility import compare, measure
-from reissue.verify.check import meets
+from reissue.verify import meets
 
 AGES = Hierarchy(ranges=(5.0, 20.0), bottom=18, top=90)
 

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, anonymize
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.utility import (
     WORKLOADS,
     QueryError,
@@ -30,7 +28,7 @@ from reissue.utility import (
     measure,
     shares_of,
 )
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.silence import refused
 from tests.strategies import Case, tables
 

@@ -6,15 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Table, anonymize
 from reissue.errors import InputError
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import Comparison, Estimate, compare, measure
 from reissue.utility.records import Formula, Variable
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.silence import refused
 
 RNG = np.random.default_rng(0)

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
 from reissue.published import read_published
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.utility import compare, measure
-from reissue.utility.loss import column_margin, margins_of, record_losses, shares_of, value_losses
+from reissue.utility import compare, measure, shares_of
+from reissue.utility.loss import column_margin, margins_of, record_losses, value_losses
 from reissue.utility.published import Published, from_boxes, from_tables
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.effort import examples
 from tests.strategies import Case, tables
 

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
 from reissue.errors import InputError
 from reissue.published import read_published
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.tree import Taxonomy
+from reissue.taxonomy import Taxonomy
 from reissue.utility import WORKLOADS, Predicates, Workload, draw_queries, estimates, measure, query_error, true_counts
 from reissue.utility import queries as module
 from reissue.utility.published import from_tables
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.strategies import Case, tables
 
 WORDS = st.sampled_from(sorted(WORKLOADS))

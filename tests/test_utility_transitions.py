@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Table, anonymize
 from reissue.errors import InputError, SchemaError
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import transitions
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.effort import examples
 from tests.silence import refused
 

@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from reissue.counting.histogram import starts_of
+from reissue import Hierarchy
+from reissue.counting import starts_of
 from reissue.papers.correspondence.chains import Targets
 from reissue.published.boxes import PublishedValues, ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 
 __all__ = [
     "CHILDREN",

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 
+from reissue import Table
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.keys import pack
-from reissue.data.table import Table
+from reissue.counting import pack
 from reissue.papers.mechanism.possible import Belief, Possible, weigh
 from reissue.papers.mechanism.refusals import Refusal, refused
 from reissue.requirements import Requirement

@@ -4,12 +4,11 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import synth
+from reissue import Hierarchy, synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.cases import sound
 
 BORN = Hierarchy("tree", tree={"Q": ["q1", "q2"]})

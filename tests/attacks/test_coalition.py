@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
+from reissue import Hierarchy, Table, anonymize
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.insiders import without
-from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.papers.coalition.attack import weakest
 from reissue.papers.coalition.records import read_records
@@ -22,7 +21,6 @@ from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.releases import ROW
 from tests.attacks import test_coalition_search as definition
 from tests.effort import examples

@@ -8,7 +8,7 @@ from hypothesis import given as draws
 from hypothesis import strategies as st
 
 from reissue._arrays import Ints
-from reissue.counting.cells import Counts, Domain
+from reissue.counting import Counts, Domain
 from reissue.papers.coalition import values as values_module
 from reissue.papers.coalition.contributions import Contributions, answers, private
 from reissue.papers.coalition.exact import worst_coalition

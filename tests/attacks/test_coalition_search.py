@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Domain
+from reissue import Hierarchy
+from reissue.counting import Domain
 from reissue.papers.coalition import exact
 from reissue.papers.coalition.exact import worst_coalition
 from reissue.papers.coalition.group import Group, Oracle
 from reissue.papers.coalition.search import STRATEGIES
 from reissue.requirements import Requirement, _subsets, closeness, parse
-from reissue.taxonomy.codings import Coding, Hierarchy
+from reissue.taxonomy import Coding
 from tests.effort import examples
 
 GROWING = ["k=3", "k=1", "l=2", "l=3", "k=3 & l=2", "k-e=2,3", "k-e=1,2"]

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from reissue import Hierarchy
 from reissue.attacks import CannotRunError, Knowledge
 from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import segments as segments_module
@@ -23,7 +24,6 @@ from reissue.published.boxes import read_counts
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import (
     CHILDREN,
     Chain,

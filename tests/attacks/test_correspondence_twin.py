@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.attacks import CannotRunError, Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Finding, Status
 from reissue.papers.correspondence.history import ChainHistory, OpenChains, add_release
 from reissue.publishing.anonymize import anonymize
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, random_history, schema, seeded
 from tests.effort import examples
 

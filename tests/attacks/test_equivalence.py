@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.counting.histogram import Histogram
+from reissue.counting import Histogram
 from reissue.errors import InputError, SchemaError
 from reissue.papers.equivalence.attack import domino
 from reissue.papers.equivalence.components import Component, _by_weights, worlds

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Hierarchy
 from reissue._arrays import Bools, Codes
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.counting.cells import Domain
+from reissue.counting import Domain
 from reissue.errors import InputError
 from reissue.papers.mechanism.attack import by_components, by_running, median_splits, possible_worlds
 from reissue.papers.mechanism.possible import Belief, Possible, enough, weigh
@@ -24,7 +25,6 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.refusals import by_refusals
 from tests.effort import examples
 

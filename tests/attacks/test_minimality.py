@@ -14,11 +14,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue import synth
+from reissue import Hierarchy, Table, synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.counting.cells import Counts
-from reissue.data.table import Table
+from reissue.counting import Counts
 from reissue.papers.minimality.attack import Linkage, credibility, limit_of, link, link_release
 from reissue.papers.minimality.rules import judged
 from reissue.published import read_published
@@ -27,7 +26,6 @@ from reissue.published.joins import _matches, containment
 from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
 TREE = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"]}

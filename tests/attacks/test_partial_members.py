@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue import synth
+from reissue import Table, synth
 from reissue.attacks import Knowledge, Series
-from reissue.data.table import Table
 from reissue.papers.tracking.membership import link_people
 from reissue.papers.updates.attack import risks
 from reissue.schema import Schema
-from reissue.taxonomy.notation import parse_column
+from reissue.taxonomy import parse_column
 from reissue.updates import UpdateModel
 from tests.effort import examples
 

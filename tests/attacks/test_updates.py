@@ -12,7 +12,7 @@ from reissue import anonymize
 from reissue._arrays import Floats
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.counting.histogram import Histogram, starts_of
+from reissue.counting import Histogram, starts_of
 from reissue.errors import TaxonomyError
 from reissue.papers.tracking.membership import Membership, membership
 from reissue.published.series import Series

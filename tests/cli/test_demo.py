@@ -57,7 +57,7 @@ def test_what_other_measures_say_of_act_two_is_told(story: demo.Story) -> None:
 
 
 def test_every_month_of_act_one_meets_what_it_says_by_itself(story: demo.Story) -> None:
-    from reissue.verify.check import check
+    from reissue import check
 
     schema = Schema.load(story.out / "schema.toml")
     for path in sorted(story.one.folder.glob("month-??.csv")):

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from reissue.errors import InputError
-from reissue.ledger import Ledger
-from reissue.ledger.key import KeyWarning, find_key
+from reissue.ledger import KeyWarning, Ledger, find_key
 from reissue.schema import Schema
 from reissue.words import visible
 from tests.cli.conftest import Reissue, files

@@ -11,7 +11,7 @@ from typing import Self
 
 import pytest
 
-from reissue.proposing.policy_questions import ASSUMED, QUESTIONS
+from reissue.proposing import ASSUMED, QUESTIONS
 from reissue.schema import Schema
 
 _PATIENCE = 60

@@ -9,14 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reissue import synth
+from reissue import check, synth
 from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run
 from reissue.cli._findings import show_findings
 from reissue.errors import Why
 from reissue.outcome.findings import headline_of
 from reissue.report import report_html
 from reissue.report.evidence import evidence_html, record_of
-from reissue.verify.check import check
 from reissue.web.work.auditing import shown
 from tests.cli.conftest import Reissue
 

@@ -13,7 +13,7 @@ from reissue import attacks, methods, requirements
 from reissue._arrays import Bools
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
-from reissue.counting.cells import Counts
+from reissue.counting import Counts
 from reissue.errors import InputError, NotMetError
 from reissue.methods import Algorithm, Job
 from reissue.release.memory import MethodState

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Dialect
 from reissue.errors import DataError, InputError
-from reissue.files.dialect import FOUND, Dialect, dialect_from
+from reissue.files.dialect import FOUND, dialect_from
 from reissue.files.tables import csv_bytes, detect_dialect, read_file, write_file
 from tests.effort import examples
 from tests.silence import refused

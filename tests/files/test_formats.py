@@ -12,10 +12,11 @@ import pyreadstat
 import pytest
 import xlsxwriter
 
+from reissue import Dialect
 from reissue.errors import DataError, InputError
 from reissue.files import extras
 from reissue.files.databases import database_table
-from reissue.files.dialect import FOUND, Dialect
+from reissue.files.dialect import FOUND
 from reissue.files.places import default_output, part_of
 from reissue.files.tables import detect_dialect, detect_dialect_here, read_file, read_here, write_file, write_files
 from tests.silence import refused

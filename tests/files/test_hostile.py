@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from reissue import Dialect
 from reissue.cli._app import run
 from reissue.engines.registry import choose
 from reissue.engines.stream import open_stream
 from reissue.errors import DataError, InputError
 from reissue.files import child
-from reissue.files.dialect import Dialect
 from reissue.files.limits import ENVIRONMENT, machine_memory, reading_allowance
 from reissue.files.tables import detect_dialect, read_file, write_file
 from tests.silence import refused

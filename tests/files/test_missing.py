@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Dialect
 from reissue.errors import ReadingNote
-from reissue.files.dialect import MARKS, Dialect
+from reissue.files.dialect import MARKS
 from reissue.files.tables import read_file, write_file
-from reissue.proposing.propose import propose, read_proposed
+from reissue.proposing import propose, read_proposed
 
 OFFICE = """id;Alter;Gehalt;geboren;Aufnahme;PLZ;Note;Wert
 1;20;1.234,50;01.02.1990;2024-01-01;01067;gut;1

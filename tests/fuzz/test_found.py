@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue import check
 from reissue.cli._app import run
 from reissue.errors import RequirementError, SchemaError
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.updates import UpdateModel
 from reissue.utility import measure
-from reissue.verify.check import check
 from tests.cli.conftest import Reissue, reissue
 
 __all__ = ["reissue"]

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from reissue.ledger import Ledger
-from reissue.ledger.chain import LedgerEntry, entry_after
+from reissue.ledger import Ledger, LedgerEntry, entry_after
 
 __all__ = ["put", "rewrite", "run", "swap", "unguard"]
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue.errors import DataError, NotMetError
 from reissue.ledger import Ledger
 from reissue.ledger.pack import csv_bytes
@@ -18,7 +19,6 @@ from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import seeded
 from tests.effort import examples
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from reissue.errors import DataError, InputError
-from reissue.ledger import Ledger
-from reissue.ledger.chain import entry_after
+from reissue.ledger import Ledger, TrustOutcome, entry_after
 from reissue.ledger.head import head_file, read_head
-from reissue.ledger.trust import TrustOutcome
 from reissue.publishing.publish import publish, publish_next
 from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema

@@ -9,11 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.ledger import Ledger
-from reissue.ledger.chain import broken, canonical, entry_after
-from reissue.ledger.key import Key
+from reissue.ledger import Key, Ledger, TrustOutcome, broken, canonical, entry_after
 from reissue.ledger.store import PARTS, NoLedgerError
-from reissue.ledger.trust import TrustOutcome
 from reissue.publishing.publish import publish
 from reissue.schema import Schema
 from tests.ledger.conftest import KEY, Begin

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from reissue.errors import DataError
-from reissue.ledger.ledger import Ledger
+from reissue.ledger import Ledger, ReleaseRecord
 from reissue.ledger.pack import pack_presences, unpack_presences
-from reissue.ledger.recorded import ReleaseRecord
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.candidate import Candidate
 from reissue.publishing.publish import publish

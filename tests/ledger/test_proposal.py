@@ -17,7 +17,7 @@ from reissue.errors import InputError
 from reissue.ledger import Ledger
 from reissue.ledger.key import ENVIRONMENT
 from reissue.policy import Policy
-from reissue.proposing.policy_questions import QUESTIONS, propose_policy, read_answers
+from reissue.proposing import QUESTIONS, propose_policy, read_answers
 from reissue.publishing.publish import publish
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema

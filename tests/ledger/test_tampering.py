@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from reissue.errors import DataError, TaxonomyError
-from reissue.ledger import Ledger
-from reissue.ledger.chain import _hash, canonical, entry_after, misplaced, misshapen
+from reissue.ledger import Ledger, canonical, entry_after, misplaced, misshapen
+from reissue.ledger.chain import _hash
 from reissue.publishing.adopt import adopt
 from reissue.publishing.publish import publish, publish_next
 from reissue.schema import Schema

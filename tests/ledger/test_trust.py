@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from reissue.cli._app import run
-from reissue.ledger import Ledger
-from reissue.ledger.chain import LedgerEntry, entry_after, sealed_after
-from reissue.ledger.key import Key
+from reissue.ledger import Key, Ledger, LedgerEntry, entry_after, sealed_after
 from tests.ledger import tamper
 from tests.ledger.conftest import KEY
 from tests.ledger.series import MONTHS, POOL, schema

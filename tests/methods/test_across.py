@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue import synth
+from reissue import check, synth
 from reissue.requirements import parse
-from reissue.verify.check import check
 from tests.effort import examples
 
 SCHEMA = ri.Schema.of_columns(quasi=["a", "b", "c"], sensitive=["s"])

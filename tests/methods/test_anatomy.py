@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Table, anonymize
 from reissue.errors import RequirementError, SchemaError
 from reissue.methods import Job
 from reissue.methods.anatomy import _first, _most_per_value, anatomy

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reissue import anonymize, synth
+from reissue import Table, anonymize, synth
 from reissue.attacks.findings import Finding
-from reissue.counting.cells import Domain
-from reissue.data.table import Table
+from reissue.counting import Domain
 from reissue.errors import InputError, NotMetError
 from reissue.methods.cohorts.carrying import Arrival
 from reissue.methods.cohorts.lasting_share import LastingShare

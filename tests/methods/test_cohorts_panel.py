@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
+from reissue import Table, anonymize
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.state import Thoroughness, add
-from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
@@ -26,7 +25,7 @@ from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import transitions
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 from tests.effort import examples
 from tests.methods.test_cohorts import SCHEMA, published, slots_of, stream
 from tests.silence import refused

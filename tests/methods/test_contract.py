@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy
 from reissue._arrays import Codes
 from reissue.errors import InternalError
 from reissue.methods import Algorithm, Job, registry
 from reissue.release.release import Draft
 from reissue.requirements import parse, registered
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import lies_under
 from reissue.testing.releases import SAMPLES, check_release, samples
 from tests.effort import examples

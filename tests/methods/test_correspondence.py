@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
+from reissue import Hierarchy
 from reissue.attacks.findings import Verdict
-from reissue.counting.cells import Counts, Domain
+from reissue.counting import Counts, Domain
 from reissue.errors import DataError, InputError, InternalError, NotMetError, RequirementError
 from reissue.papers.correspondence.chains import targets
 from reissue.papers.correspondence.histories import recheck
@@ -19,7 +20,6 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.releases import check_release, samples
 from tests.attacks.brute import (
     CHILDREN,

@@ -19,7 +19,7 @@ from reissue.papers.tracking.membership import membership
 from reissue.published import read_published
 from reissue.published.series import Series
 from reissue.release.release import Release
-from reissue.taxonomy.notation import parse_column
+from reissue.taxonomy import parse_column
 from tests.effort import examples
 from tests.methods.streams import SCHEMA, drafted, publish, published, stream
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
 from reissue.errors import InputError, RequirementError
 from reissue.methods import Job, find
 from reissue.methods.lattice.incognito import incognito
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import meets
 from reissue.testing.releases import check_release, samples
 from tests.effort import examples

@@ -13,16 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, anonymize
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.methods.invariance.buckets import Ineligible, Signatures, assign, drawable, fill
 from reissue.methods.invariance.split import split
 from reissue.release.memory import Memory, load_memory, pack_memory, save_memory
 from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.tree import assemble
+from reissue.taxonomy import assemble
 from reissue.testing.meanings import lies_under
 from tests.effort import examples
 from tests.methods.streams import SCHEMA, drafted, publish, published, stream

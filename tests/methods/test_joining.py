@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue import anonymize
-from reissue.counting.cells import Counts
-from reissue.data.table import Table
+from reissue import Table, anonymize
+from reissue.counting import Counts
 from reissue.errors import NotMetError
 from reissue.methods import joining
 from reissue.methods.extents import extent_of

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue import synth
-from reissue.counting.cells import Counts
-from reissue.data.table import Table
+from reissue import Hierarchy, Table, synth
+from reissue.counting import Counts
 from reissue.errors import InputError
 from reissue.methods import Job, find
 from reissue.methods.local_search import divisions as parts
@@ -22,7 +21,6 @@ from reissue.methods.local_search.search import EFFORTS, searched
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.synth import Population
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.releases import check_release, samples
 from tests.effort import examples
 from tests.strategies import Case, tables

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Hierarchy
 from reissue.attacks.findings import Status
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.papers.mask import UNDER, _rounded
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 from tests.strategies import Case, tables
 

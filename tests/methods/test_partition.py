@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue import anonymize
+from reissue import Table, anonymize
 from reissue._arrays import Codes
-from reissue.counting.cells import Counts
-from reissue.counting.resources import threads, workers
-from reissue.data.table import Table
+from reissue.counting import Counts, threads, workers
 from reissue.errors import InputError, RequirementError
 from reissue.methods import Job, find
 from reissue.methods.partition import frontier

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.counting.cells import Counts
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
+from reissue.counting import Counts
 from reissue.methods import Job
 from reissue.methods.partition import peeling
 from reissue.methods.partition.peeling import peeled
@@ -16,7 +16,6 @@ from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.synth import Population
 from reissue.synth import schema as patients
-from reissue.taxonomy.codings import Hierarchy
 from tests.strategies import Case, tables
 
 REQUIREMENTS = ["k=2", "k=3", "k=2 & simple-l=2", "k=2 & t=0.4", "simple-l=2"]

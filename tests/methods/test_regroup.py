@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
+from reissue import Table
 from reissue.methods.invariance import regroup as module
 from reissue.methods.invariance.regroup import Kinds, regroup
 from reissue.schema import Schema

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import Hierarchy, Table
 from reissue._arrays import Codes
-from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.methods import Job
 from reissue.methods.lattice import cuts as cuts_module
@@ -20,7 +20,6 @@ from reissue.methods.lattice import topdown
 from reissue.methods.lattice.cuts import Node
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import meets
 from reissue.testing.releases import check_release, samples
 from tests.effort import examples

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import reissue
+from reissue import Hierarchy
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
 from reissue.papers.coalition.group import Oracle
@@ -16,7 +17,6 @@ from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 
 PATIENTS = pl.DataFrame(
     [

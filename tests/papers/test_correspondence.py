@@ -2,12 +2,12 @@
 
 import polars as pl
 
+from reissue import Hierarchy
 from reissue.attacks.findings import Status
 from reissue.papers.correspondence.attack import crack_sizes
 from reissue.papers.correspondence.chains import targets
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, left_of, views_of
 
 SCHEMA = Schema.of_columns(

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue import Hierarchy, Table
 from reissue._arrays import Bools
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
-from reissue.counting.cells import Counts, Domain
-from reissue.data.table import Table
+from reissue.counting import Counts, Domain
 from reissue.papers.mechanism.attack import by_running, median_splits, possible_worlds
 from reissue.papers.mechanism.possible import Belief, Possible
 from reissue.papers.minimality.attack import credibility, link
@@ -23,7 +23,6 @@ from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.refusals import by_refusals, full_domain, information_loss, sequence
 
 QID = Hierarchy("tree", tree={"Q": ["q1", "q2", "q3"], "q4": {}})

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from reissue import Hierarchy
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.papers.series_check import check_series
@@ -13,7 +14,6 @@ from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from reissue.solver.forward_backward import ValueDistributions, blocks
-from reissue.taxonomy.codings import Hierarchy
 from reissue.updates import UpdateModel, read_updates
 
 TREE = {

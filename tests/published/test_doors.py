@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue import Hierarchy
 from reissue.cli._app import run
 from reissue.published import read_published
 from reissue.publishing.series import anonymize_series
 from reissue.release.release import Form, Release
 from reissue.schema import Schema
 from reissue.synth import JOBS, Population
-from reissue.taxonomy.codings import Hierarchy
 
 SCHEMA = Schema.of_columns(
     identifier="patient",

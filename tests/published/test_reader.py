@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.data.table import Table
+from reissue import Table
 from reissue.errors import DataError, SchemaError
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release
 
 SCHEMA = Schema.of_columns(quasi=["age", "job"], sensitive=["ill", "len"])
 FRAME = pl.DataFrame(

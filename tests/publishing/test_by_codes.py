@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
 from reissue.engines.base import InBatches
 from reissue.engines.stream import open_stream
 from reissue.publishing.coding import table_by_codes
 from reissue.publishing.folder import anonymize_folder
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
 TREE = Hierarchy("tree", tree={"food": ["cook", "baker of cakes"], "health": ["nurse", "doctor of medicine"]})

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Hierarchy
 from reissue.errors import InternalError
 from reissue.papers.correspondence import method
 from reissue.papers.correspondence.histories import read_history
 from reissue.publishing.folder import anonymize_folder
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 from tests.publishing.test_larger import rows_of, written
 

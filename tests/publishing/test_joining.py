@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts
+from reissue.counting import Counts
 from reissue.ledger import Ledger
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
@@ -19,8 +19,7 @@ from reissue.publishing.repair.joining import join_groups, joinable
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import measure
-from reissue.verify.check import meets
-from reissue.verify.recheck import make_release
+from reissue.verify import make_release, meets
 from tests.effort import examples
 
 SCHEMA = Schema.of_columns(quasi=["age", "zip"], sensitive=["ill"], identifier="p")

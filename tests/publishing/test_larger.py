@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import Hierarchy
 from reissue.data.identifiers import identifier_texts
 from reissue.engines import coded
 from reissue.engines.base import Rewritable
@@ -26,7 +27,6 @@ from reissue.publishing.by_regions import ReleaseFolder
 from reissue.publishing.folder import anonymize_folder
 from reissue.schema import Role
 from reissue.synth import Population, schema
-from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.ledger import Ledger
-from reissue.ledger.recorded import Recorded
+from reissue.ledger import Ledger, Recorded
 from reissue.policy import Policy
 from reissue.publishing.larger.publish import in_regions, publish_folder
 from reissue.publishing.publish import publish_next

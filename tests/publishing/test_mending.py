@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from reissue import Table
 from reissue._arrays import Ints
-from reissue.data.table import Table
 from reissue.errors import NotMetError
 from reissue.methods.cohorts.leaving_out import companions
 from reissue.policy import Policy

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.cli._app import FINE, NOT_MET, UNTESTED, run
-from reissue.counting.texts import joined_texts
+from reissue.counting import joined_texts
 from reissue.publishing.plan import (
     Limits,
     Outcome,

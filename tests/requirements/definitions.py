@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from reissue.requirements import Requirement
-from reissue.taxonomy.tree import Taxonomy
+from reissue.taxonomy import Taxonomy
 
 __all__ = ["disclosure", "emd", "holds", "under"]
 

@@ -7,13 +7,12 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts, Domain
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
+from reissue.counting import Counts, Domain
 from reissue.published import read_published
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.tree import Taxonomy
-from reissue.verify.groups import CheckedGroups, read_groups
+from reissue.taxonomy import Taxonomy
+from reissue.verify import CheckedGroups, read_groups
 
 __all__ = ["TREE", "Sample", "requirements", "samples"]
 

@@ -13,16 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.counting.cells import Counts
-from reissue.counting.people import PeopleCounts, value_sets
-from reissue.data.table import Table
+from reissue import Table, check
+from reissue.counting import Counts, PeopleCounts, value_sets
 from reissue.errors import DataError, NotMetError, RequirementError, SchemaError
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.published import Form
 from reissue.requirements import Requirement, by_column, parse
 from reissue.schema import Schema
-from reissue.taxonomy.tree import Taxonomy
-from reissue.verify.check import check, meets
+from reissue.taxonomy import Taxonomy
+from reissue.verify import meets
 from tests.effort import examples
 from tests.requirements.definitions import holds
 

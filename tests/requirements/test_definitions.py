@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.requirements import TCloseness, parse, registered
-from reissue.verify.measures import distance, judge
+from reissue.verify import distance, judge
 from tests.effort import examples
 from tests.requirements.definitions import emd, holds
 from tests.requirements.strategies import Sample, requirements, samples

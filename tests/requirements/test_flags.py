@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts
+from reissue.counting import Counts
 from reissue.requirements import All, Requirement, parse, registered
 from tests.effort import examples
 from tests.requirements.strategies import Sample, requirements, samples

@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import synth
+from reissue import check, synth
 from reissue.errors import RequirementError
 from reissue.requirements import parse
-from reissue.verify.check import check
 
 SCHEMA = ri.Schema.of_columns(quasi=["q"], sensitive=["s"])
 TABLE = pl.DataFrame({"q": [1] * 4 + [2] * 8, "s": list("aabb") + list("aabbbbbb")})

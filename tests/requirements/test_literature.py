@@ -6,14 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.counting.cells import Counts
-from reissue.data.table import Table
+from reissue import Hierarchy, Table
+from reissue.counting import Counts
 from reissue.published import read_published
 from reissue.requirements import Personalized, parse
 from reissue.schema import Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.verify.groups import CheckedGroups, read_groups
-from reissue.verify.measures import distance, judge
+from reissue.verify import CheckedGroups, distance, judge, read_groups
 from tests.requirements.definitions import disclosure
 
 DISEASES = {

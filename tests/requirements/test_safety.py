@@ -8,12 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.counting.cells import Counts, Domain
+from reissue.counting import Counts, Domain
 from reissue.published import read_published
 from reissue.requirements import CKSafety
 from reissue.schema import Schema
-from reissue.verify.groups import CheckedGroups, read_groups
-from reissue.verify.measures import judge, worst_odds
+from reissue.verify import CheckedGroups, judge, read_groups, worst_odds
 from tests.effort import examples
 from tests.requirements.definitions import disclosure
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.counting.cells import Counts, Domain
+from reissue.counting import Counts, Domain
 from reissue.errors import InputError, RequirementError
 from reissue.requirements import Confidence, Personalized, SimpleLDiversity, parse, registered
 from reissue.requirements._values import read_sets, split, write_sets

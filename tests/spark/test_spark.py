@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 import reissue as ri
-from reissue import methods
+from reissue import Hierarchy, methods
 from reissue.attacks.findings import Status
 from reissue.engines.base import FollowsPeople
 from reissue.engines.registry import choose
@@ -28,7 +28,6 @@ from reissue.errors import InternalError
 from reissue.publishing import by_regions
 from reissue.publishing.folder import anonymize_frame
 from reissue.synth import Population, schema
-from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
 from tests.attacks import test_by_cells as by_cells
 from tests.attacks import test_by_people as by_people

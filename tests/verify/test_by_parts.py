@@ -9,8 +9,7 @@ import reissue as ri
 from reissue.data.table import code_column
 from reissue.engines.stream import open_stream
 from reissue.requirements import parse
-from reissue.verify.by_parts import meets_by_parts
-from reissue.verify.check import meets
+from reissue.verify import meets, meets_by_parts
 from tests.effort import examples
 
 PLAN = ri.Schema.of_columns(quasi=["a", "b"], sensitive=["s"])

@@ -8,8 +8,7 @@ import pytest
 
 import reissue as ri
 from reissue.published import read_published
-from reissue.verify.groups import read_groups
-from reissue.verify.measures import log_ratio
+from reissue.verify import log_ratio, read_groups
 
 ROWS = [(i % 5 // 2, i % 3, "abcd"[(i * i + i // 7) % 4]) for i in range(60)]
 TABLE = pl.DataFrame(ROWS, schema=["x", "y", "s"], orient="row").cast(pl.String)

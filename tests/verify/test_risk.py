@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import check
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.verify.check import check
-from reissue.verify.risk import PRESETS, RiskInputs
+from reissue.verify import PRESETS, RiskInputs
 from reissue.verify.risk.models import households_of, individual_risk, some_columns
 
 SCHEMA = ri.Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from reissue import attacks, methods
 from reissue.errors import InputError, nearest
 from reissue.methods import Algorithm, Suggestion
-from reissue.proposing.propose import Guess
+from reissue.proposing.from_table import Guess
 from reissue.requirements import parse
 from reissue.schema import Role, toml_value
 

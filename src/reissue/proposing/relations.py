@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from reissue.proposing.propose import Guess
+from reissue.proposing.from_table import Guess
 from reissue.schema import Role
 from reissue.words import plural
 

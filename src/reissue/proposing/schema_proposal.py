@@ -7,9 +7,9 @@ from typing import Any
 from reissue._notebook import card
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.from_table import Guess, as_toml, describe, read_proposed
+from reissue.proposing.from_table import propose as guess_columns
 from reissue.proposing.policy_questions import policy_for
-from reissue.proposing.propose import Guess, as_toml, describe, read_proposed
-from reissue.proposing.propose import propose as guess_columns
 from reissue.proposing.relations import frequent_values, without_copies
 from reissue.schema import Role, Schema
 

@@ -12,7 +12,7 @@ from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
-from reissue.proposing.guess import GuessedSchema, guess
+from reissue.proposing.from_releases import GuessedSchema, guess
 from reissue.published.series import Series
 from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, timeline_of

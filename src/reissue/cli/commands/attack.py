@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reissue.attacks.findings import Findings
     from reissue.files.dialect import Dialect
     from reissue.people.knowledge import Knowledge
-    from reissue.proposing.guess import GuessedSchema
+    from reissue.proposing.from_releases import GuessedSchema
     from reissue.report import Costs
     from reissue.report.evidence import Record
     from reissue.schema import Schema
@@ -125,7 +125,7 @@ def attack(
     from dataclasses import replace
 
     from reissue.cli._knows import insiders, knowledge_of
-    from reissue.proposing.guess import ColumnHints, given_or_guessed
+    from reissue.proposing.from_releases import ColumnHints, given_or_guessed
     from reissue.published import order_hint, releases_among
     from reissue.publishing.attack import asked_for
     from reissue.publishing.attack import attack as run

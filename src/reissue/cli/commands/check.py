@@ -27,7 +27,7 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
-    from reissue.proposing.guess import ColumnHints, GuessedSchema
+    from reissue.proposing.from_releases import ColumnHints, GuessedSchema
     from reissue.report.evidence import Record
     from reissue.schema import Schema
 
@@ -96,7 +96,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a published table satisfies: k, l of every kind, t, risk of re-identification. Anyone's file will do."""
-    from reissue.proposing.guess import ColumnHints
+    from reissue.proposing.from_releases import ColumnHints
     from reissue.published import read_published
     from reissue.release.release import EXACT
     from reissue.verify.check import check as judge
@@ -148,7 +148,7 @@ def _guessed(
 ) -> "GuessedSchema":
     """The schema given, or the one that the tables show; what was assumed is said."""
     from reissue.engines.registry import AUTO, MEMORY
-    from reissue.proposing.guess import given_or_guessed
+    from reissue.proposing.from_releases import given_or_guessed
 
     if schema is None and engine not in {AUTO, MEMORY}:
         raise InputError("A schema is guessed from tables in memory: a release that an engine counts needs --schema.")

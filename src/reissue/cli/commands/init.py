@@ -97,7 +97,7 @@ def init(
 
 
 def _show_json(made: "Beginning", out: Path) -> None:
-    from reissue.proposing.propose import describe
+    from reissue.proposing.from_table import describe
 
     columns = [
         {"name": g.column, "role": g.role, "confirm": g.confirm, "generalized": describe(g.hierarchy), "why": g.why}
@@ -110,7 +110,7 @@ def _show_json(made: "Beginning", out: Path) -> None:
 def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None) -> None:
     from reissue.cli.commands.plan import show_plan
     from reissue.files.places import default_output
-    from reissue.proposing.propose import describe
+    from reissue.proposing.from_table import describe
     from reissue.schema import Role
 
     rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in made.guesses]

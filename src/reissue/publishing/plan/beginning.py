@@ -9,8 +9,8 @@ import polars as pl
 
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.from_table import Guess, as_toml, propose, read_proposed
 from reissue.proposing.policy_questions import harmless_values, policy_for
-from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
 from reissue.publishing.plan.planning import Progress, plan

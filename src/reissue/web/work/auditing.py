@@ -12,7 +12,7 @@ from reissue.files.dialect import Dialect
 from reissue.outcome.findings import view_of
 from reissue.outcome.view import Headline
 from reissue.people.knowledge import Knowledge
-from reissue.proposing.guess import ColumnHints, GuessedSchema, given_or_guessed
+from reissue.proposing.from_releases import ColumnHints, GuessedSchema, given_or_guessed
 from reissue.published import order_hint, releases_among
 from reissue.publishing.attack import attack
 from reissue.report import report_html

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.files.dialect import Dialect
-from reissue.proposing import guess
+from reissue.proposing import look as look_at
 from reissue.web.work import Tell
 
 __all__ = ["look"]
@@ -14,4 +14,4 @@ __all__ = ["look"]
 def look(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """What the files hold and what their columns seem to be."""
     tell(0.1, "reading")
-    return guess.look([Path(one) for one in given["published"]], dialect=Dialect(given["delimiter"])).as_dict()
+    return look_at([Path(one) for one in given["published"]], dialect=Dialect(given["delimiter"])).as_dict()

@@ -18,7 +18,7 @@ from reissue.ledger.pack import plain
 from reissue.outcome.plan import frontier_of
 from reissue.outcome.utility import computed_of
 from reissue.proposing.column_form import picture_of
-from reissue.proposing.propose import Guess
+from reissue.proposing.from_table import Guess
 from reissue.publishing.plan import Limits, Plan, Progress, Setting, plan, propose_series, try_setting
 from reissue.report import plan_html
 from reissue.report.charts import frontier_chart, interval_chart
