@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue import synth
+from reissue import Table, synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.data.table import Table
 from reissue.papers.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
