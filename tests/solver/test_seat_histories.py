@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats
-from reissue.people.slot_histories import by_history
+from reissue.people.seat_histories import by_history
 from reissue.solver import Model, Observation, solve
 from reissue.solver.labels import matched, with_known_labels
 from reissue.solver.posterior import of_occupants

@@ -1,4 +1,4 @@
-"""What the reader of a series knows of people: their groups, or a register and the published combinations."""
+"""What the adversary knows of people: their groups, or a register and the published combinations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from reissue.errors import CannotRunError, DataError, InputError
 from reissue.people.knowledge import Knowledge, assumed
 from reissue.people.known_figures import counted_leaving, read_leaving, read_totals, totals_of
 from reissue.people.presences import by_register, from_copy, own_register
+from reissue.people.seat_histories import by_history
 from reissue.people.series import SeriesPresences, number_series
-from reissue.people.slot_histories import by_history
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _LARGEST = 150_000_000
-"""Ways of people to be in groups, at most: beyond it memory and time run out."""
+"""Pairs of a person and a possible cell, at most: beyond it memory and time run out."""
 _NO_PROVIDER = 'nobody knows who gave which record: the schema names no column as "provider".'
 _NOBODY = (
     "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
@@ -43,10 +43,10 @@ _NOBODY = (
 
 
 def see(series: Series, knowledge: Knowledge) -> SeriesPresences:
-    """Everyone whom the reader knows, in every release held."""
+    """Everyone whom the adversary knows, in every release held."""
     if knowledge.members is not None and len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
-    seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
+    seen = [_presences(one, series, knowledge, place) for place, one in enumerate(series.releases)]
     _refuse_other_tables(seen, series, knowledge)
     seen = [_insiders(one, release, knowledge) for one, release in zip(seen, series.releases, strict=True)]
     releases = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
@@ -65,7 +65,7 @@ def see(series: Series, knowledge: Knowledge) -> SeriesPresences:
 
 
 def with_histories(crowd: SeriesPresences) -> SeriesPresences:
-    """With what all releases of a panel together give away by the numbers of slots; unchanged in any other form."""
+    """Add what the seat numbers of panels give away over all releases; unchanged in any other form."""
     if not any(len(seen.label) for seen in crowd.observations):
         return crowd
     found = by_history(crowd.observations)
@@ -77,7 +77,7 @@ def with_histories(crowd: SeriesPresences) -> SeriesPresences:
 
 
 def refuse_strangers(knowledge: Knowledge) -> NoReturn:
-    """Stop where nobody of the people given can be in these releases; of tables of members that is a mistake."""
+    """Raise an error: none of the people given can be in these releases. For tables of members that is a mistake."""
     reason = "none of the people fits the published groups: the tables of people are not of these releases."
     if knowledge.members is not None:
         raise DataError(f"{reason[0].upper()}{reason[1:]} Are their values written alike?")
@@ -85,7 +85,7 @@ def refuse_strangers(knowledge: Knowledge) -> NoReturn:
 
 
 def _refuse_other_tables(seen: Sequence[Presences], series: Series, knowledge: Knowledge) -> None:
-    """Stop where tables of members are given, and one of them is of other people than its release."""
+    """Raise DataError if one of the tables of members is of other people than its release."""
     nobody = [number for number, one in zip(series.numbers, seen, strict=True) if not len(one.ids)]
     if knowledge.members is not None and nobody:
         raise DataError(
@@ -99,13 +99,13 @@ def knows_totals(series: Sequence[Observation]) -> bool:
     return any(len(seen.counterfeits) for seen in series)
 
 
-def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:
+def _presences(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     own = release.presences  # counts sensitive values
     if own is not None and (knowledge.members is None or not release.tables.frames):
-        # A register says so little of groups made by value that what is computed from it alone is too sure; who knows
-        # everyone's group is the stronger reader, and there it is exact.
+        # Of groups formed by value a register says so little that posteriors from it alone are overconfident. An
+        # adversary who knows everyone's group is stronger, and those posteriors are exact.
         policy = series.schema.policy
         methods = [policy.get("method"), None if release.source is None else release.source.method]
         strong = knowledge.groups or "groups" in assumed(policy) or any(keeps_values(one) for one in methods)
@@ -121,7 +121,7 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
 
 
 def _own(release: PublishedRelease, known: Presences, *, strong: bool) -> Presences:
-    """Our own release; `strong`: groups are taken to be known although the form does not show them."""
+    """Our own release; `strong`: groups are assumed to be known although the form does not show them."""
     source = release.source
     if known.seats is not None or source is None or strong or not release.form.boxes:
         return known
@@ -137,7 +137,7 @@ def published_as(release: PublishedRelease, known: Presences, group: int) -> Sho
 
 
 def _with_totals(known: Presences, series: Series, knowledge: Knowledge, place: int) -> Presences:
-    """With how many people have each value: as the reader's table says, or as it truly is."""
+    """Add the totals of values: from the adversary's table, or the true ones."""
     asked = "totals" in assumed(series.schema.policy) if knowledge.totals is None else knowledge.totals
     if asked is False:
         return known
@@ -156,7 +156,7 @@ def _with_totals(known: Presences, series: Series, knowledge: Knowledge, place: 
 
 
 def known_leaving(series: Series, knowledge: Knowledge, crowd: SeriesPresences) -> Floats | None:
-    """Value to how likely who has it leaves: as the reader's table says, or as it truly is; None: not known."""
+    """The departure rate of each value: from the adversary's table, or the true one; None if not known."""
     if knowledge.leaving is None or knowledge.leaving is False:
         return None
     if knowledge.leaving is not True:
@@ -171,7 +171,7 @@ def known_leaving(series: Series, knowledge: Knowledge, crowd: SeriesPresences) 
 
 
 def _check_totals(known: Presences, totals: Mapping[str, int], number: int) -> None:
-    """Refuse totals of other people than those whose records are published."""
+    """Raise an error if totals are not of the people whose records are published."""
     shown = known.histogram
     published = dict(zip(shown.names, np.bincount(shown.value, shown.count, len(shown.names)), strict=True))
     if any(count > published.get(text, 0) for text, count in totals.items()):
@@ -186,12 +186,12 @@ def _check_totals(known: Presences, totals: Mapping[str, int], number: int) -> N
 
 
 def _lacks_people(known: Presences) -> bool:
-    """Whether records are of people whom the reader does not know."""
+    """Whether some records are of people whom the adversary does not know."""
     return len(known.ids) < known.of_people
 
 
 def _insiders(known: Presences, release: PublishedRelease, knowledge: Knowledge) -> Presences:
-    """A coalition of providers knows the values of its own records."""
+    """Add the values of a coalition's own records, which it knows."""
     if not knowledge.coalition:
         return known
     if known.as_published:
@@ -203,7 +203,7 @@ def _insiders(known: Presences, release: PublishedRelease, knowledge: Knowledge)
 
 
 def _insiders_of_copy(known: Presences, release: PublishedRelease, knowledge: Knowledge) -> Presences:
-    """The same of a copy, whose rows name the person and the provider, and show the person's value."""
+    """The same for a copy, whose rows name the person and the provider, and show the person's value."""
     name = release.schema.provider
     if name is None:
         raise CannotRunError(_NO_PROVIDER, needs=["providers"])

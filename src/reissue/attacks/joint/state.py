@@ -25,8 +25,8 @@ from reissue.attacks.joint.update_model import Learnable
 from reissue.methods.registry import known as method_of
 from reissue.people.index import PersonIndex, lasting_values, update
 from reissue.people.knowledge import Knowledge, learns
+from reissue.people.seat_histories import by_history
 from reissue.people.series import SeriesPresences
-from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
 from reissue.release.presences import Presences

@@ -23,7 +23,7 @@ from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.finding import limit_of
 from reissue.attacks.registry import Accepts, Heading, Runs, attack
-from reissue.attacks.trajectory.case import describe, describe_slots
+from reissue.attacks.trajectory.case import describe, describe_seats
 from reissue.attacks.trajectory.classes import (
     LookedAt,
     TrajectoryClasses,
@@ -45,7 +45,7 @@ __all__ = ["LIMIT", "trajectory"]
 NAME = "trajectory"
 LIMIT = 5
 """How many people must share a pattern where nobody says otherwise: the usual smallest cell of a published table."""
-SLOTS = "class: how many slots of a panel share a history of groups"
+SEATS = "class: how many seats of a panel share a history of groups"
 MEASURE = "class: how many people share what all releases show of a person, the person included"
 
 
@@ -67,8 +67,8 @@ MEASURE = "class: how many people share what all releases show of a person, the 
             "publish waves of people who come and go together."
         ),
         (
-            'Publish a panel of cohorts (method "cohorts", form = "panel"): rows carry a slot that people take over '
-            "from each other, and slots that are alike come and go together."
+            'Publish a panel of cohorts (method "cohorts", form = "panel"): rows carry the number of a seat, which '
+            "people take over from each other, and seats that are alike come and go together."
         ),
     ),
     heading=Heading.SINGLING_OUT,
@@ -80,7 +80,7 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     shown = [release.of_its_columns() for release in series.releases]
     panels = [(one, number) for one, number in zip(shown, series.numbers, strict=True) if one.form == Form.PANEL]
     if panels:
-        return _of_slots(series, *zip(*panels, strict=True), limit=limit)
+        return _of_seats(series, *zip(*panels, strict=True), limit=limit)
     name = series.schema.identifier
     if name is None or not all(one.keeps_identifier for one in shown):
         if any(one.tables.times is not None for one in shown):
@@ -113,23 +113,23 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     )
 
 
-def _of_slots(series: Series, releases: Sequence[PublishedRelease], numbers: Sequence[int], *, limit: int) -> Finding:
-    """How many slots of a panel could be a person's, and what they show."""
+def _of_seats(series: Series, releases: Sequence[PublishedRelease], numbers: Sequence[int], *, limit: int) -> Finding:
+    """How many seats of a panel could be a person's, and what they show."""
     most = limit_of(series)
-    slots = seat_histories(releases, limit, most)
-    end = slots.found.growth[-1]
-    exposed = bool(end.below or slots.above)
+    seats = seat_histories(releases, limit, most)
+    end = seats.found.growth[-1]
+    exposed = bool(end.below or seats.above)
     return Finding(
         NAME,
         Status.EXPOSED if exposed else Status.WITHSTOOD,
-        f"The slots of {plural(len(numbers), 'release')} are followed by their numbers: {end.below:,} of "
+        f"The seats of {plural(len(numbers), 'release')} are followed by their numbers: {end.below:,} of "
         f"{end.people:,} have a history of groups that fewer than {limit} share (the fewest: {end.smallest}); among "
-        f"those that share one, no value ever has more than {slots.share:.0%} (the limit is {most:.0%}). "
-        f"{slots.sentence}",
+        f"those that share one, no value ever has more than {seats.share:.0%} (the limit is {most:.0%}). "
+        f"{seats.sentence}",
         series.numbers,
-        people=max(end.below, slots.above),
+        people=max(end.below, seats.above),
         population=end.people,
-        measure=SLOTS,
+        measure=SEATS,
         worst=end.smallest,
         limit=limit,
         at_least=True,
@@ -137,11 +137,11 @@ def _of_slots(series: Series, releases: Sequence[PublishedRelease], numbers: Seq
             "linked_by": "slots",
             "unique": end.unique,
             "below": end.below,
-            "above": slots.above,
-            "largest_share": slots.share,
-            "left_by_one_value": slots.left,
-            "single_by_one_value": slots.single,
-            "case": describe_slots(slots, numbers, limit),
+            "above": seats.above,
+            "largest_share": seats.share,
+            "left_by_one_value": seats.left,
+            "single_by_one_value": seats.single,
+            "case": describe_seats(seats, numbers, limit),
         },
     )
 

@@ -10,7 +10,7 @@ from reissue.attacks.trajectory.classes import LookedAt, SeatHistories, Trajecto
 from reissue.published import PublishedRelease
 from reissue.words import plural
 
-__all__ = ["describe", "describe_slots"]
+__all__ = ["describe", "describe_seats"]
 
 _STEPS = 4
 """Releases that are gone through one by one."""
@@ -54,27 +54,27 @@ def describe(
     return case(steps, picture)
 
 
-def describe_slots(slots: SeatHistories, numbers: Sequence[int], limit: int) -> Case:
-    """The class of slots of a panel that is smallest after all releases, as it became so."""
-    found = slots.found
+def describe_seats(seats: SeatHistories, numbers: Sequence[int], limit: int) -> Case:
+    """The smallest class of seats of a panel after all releases, and how it became so small."""
+    found = seats.found
     sizes = found.sizes[found.of_person]
     there = (found.looks >= 0).sum(axis=1)
-    slot = int(np.lexsort((-there, sizes))[0])
-    steps = ["The adversary knows in which group a person was each time, and follows slots by their numbers."]
+    seat = int(np.lexsort((-there, sizes))[0])
+    steps = ["The adversary knows in which group a person was each time, and follows seats by their numbers."]
     same, left = np.ones(len(sizes), np.bool_), []
     for place in range(len(numbers)):
-        same &= found.looks[:, place] == found.looks[slot, place]
+        same &= found.looks[:, place] == found.looks[seat, place]
         left.append(int((same & (found.looks[:, : place + 1] >= 0).any(axis=1)).sum()))
-    steps.append(f"After {plural(len(numbers), 'release')} {plural(left[-1], 'slot')} could be the person's.")
-    steps.append(slots.sentence)
+    steps.append(f"After {plural(len(numbers), 'release')} {plural(left[-1], 'seat')} could be the person's.")
+    steps.append(seats.sentence)
     picture: Bars = {
         "kind": "bars",
         "labels": [f"{number}" for number in numbers],
-        "series": {"slots with this history so far": left},
+        "series": {"seats with this history so far": left},
         "limit": limit,
-        "unit": "slots",
+        "unit": "seats",
         "across": "release",
-        "sentence": "How many slots share the history of groups of the one that is worst off, after each release.",
+        "sentence": "How many seats share the history of groups of the one that is worst off, after each release.",
     }
     return case(steps, picture)
 

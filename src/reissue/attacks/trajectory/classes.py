@@ -193,7 +193,7 @@ class SeatHistories:
     def sentence(self) -> str:
         """What someone learns who knows a value of a person."""
         return (
-            f"Who knows a person's value in one release too, is left with {self.left:.1f} slots on average, and in "
+            f"Who knows a person's value in one release too, is left with {self.left:.1f} seats on average, and in "
             f"{self.single:.0%} of the cases with one: then with all that it showed in the series."
         )
 

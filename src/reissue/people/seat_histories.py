@@ -1,15 +1,15 @@
-"""What a panel gives away: a person can only be one of the slots that were always where the person was.
+"""Histories of seats: in a panel, a person can only be in one of the seats that were always where the person was.
 
-A panel numbers its slots, and the numbers last. Someone who knows where a person was in each release, and when the slot
-that the person is in was published at all, looks for the labels with the same history of groups. These are the
-candidates, with all that they ever showed. So the groups of every release fall into *histories*, each with counts of
-its own, whatever order they were published in: a slot that ends alone, or moves to another group alone, is found.
+A panel numbers its seats, and the numbers last. Someone who knows a person's group in each release, and in which
+releases the person's seat was published, looks for the labels with the same history of groups. These are the
+candidates, with everything that they ever showed. So the groups of each release fall into *histories*, each with counts
+of its own, whatever order they were published in: a seat that ends alone, or moves to another group alone, is found.
 
 With a register only, a person fits several groups of a release, and may be in every history that is in one of them
-whenever both are there. (That it is one and the same history in all releases is used no further: claims are the more
-modest for it.)
+whenever both are there. (That it is one and the same history in all releases is not used: posteriors are the more
+cautious for it.)
 
-O((slots + labels) x releases), a sort for each release; with a register O(ways to fit x releases^2).
+O((seats + labels) x releases), with a sort for each release; with a register O(pairs x releases^2).
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ __all__ = ["by_history"]
 
 
 def by_history(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
-    """Each release with histories instead of groups, and the published group of each; as it is where it is no panel."""
+    """Replace groups by histories in each panel, and give the published group of each; other releases are unchanged."""
     panels = [place for place, seen in enumerate(series) if len(seen.label)]
     found = [(seen, np.arange(seen.groups)) for seen in series]
     some = [series[place] for place in panels]
     if not panels:
         return found
-    made = _of_slots(some) if all(len(seen.occupant) for seen in some) else _of_register(some)
+    made = _of_seats(some) if all(len(seen.occupant) for seen in some) else _of_register(some)
     for place, one in zip(panels, made, strict=True):
         found[place] = one
     return found
@@ -48,26 +48,26 @@ def _histories(marks: Sequence[Ints], groups: Sequence[Ints], marked: int) -> In
 
 
 def _regrouped(seen: Observation, person: Ints, group: Ints, label_group: Ints, groups: int) -> Observation:
-    """A release with other groups of people, and of labels, whose values are counted in them."""
+    """Put people and labels into other groups, in which the labels' values are counted."""
     values = int(seen.label_value.max(initial=-1)) + 1
-    slots, count = np.unique(label_group * values + seen.label_value, return_counts=True)
+    cells, count = np.unique(label_group * values + seen.label_value, return_counts=True)
     return replace(
         seen,
         person=person,
         group=group,
-        cell_group=slots // values,
-        cell_value=slots % values,
+        cell_group=cells // values,
+        cell_value=cells % values,
         cell_count=count,
         free=np.zeros(groups, np.int64),
         label_group=label_group,
     )
 
 
-# --- who is in which slot is known -----------------------------------------------------------------------------------
+# --- who is in which seat is known -----------------------------------------------------------------------------------
 
 
-def _of_slots(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
-    """Persons are slots, and where each was is known."""
+def _of_seats(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
+    """The persons are seats, and the group of each is known."""
     labels = np.unique(np.concatenate([seen.label for seen in series]))
     people = 1 + max(int(seen.person.max(initial=-1)) for seen in series)
     marks = [np.concatenate([seen.person, people + np.searchsorted(labels, seen.label)]) for seen in series]
@@ -88,7 +88,7 @@ def _of_slots(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
 
 @dataclass(frozen=True, eq=False)
 class _Fitting:
-    """One release: the histories that are in it, and those that people may be in."""
+    """The histories in one release, and those that people may be in."""
 
     histories: Ints
     """Sorted by group, then number."""
@@ -97,7 +97,7 @@ class _Fitting:
     keys: Ints
     """Person and history (person x number of histories + history), by person."""
     there: Ints
-    """People who surely are in the release."""
+    """People who are certainly in the release."""
 
     @classmethod
     def of(cls, seen: Observation, of_label: Ints, total: int) -> "_Fitting":
@@ -110,13 +110,13 @@ class _Fitting:
         return cls(history, group, pairs, np.setdiff1d(seen.person, seen.absent))
 
     def allows(self, keys: Ints, total: int) -> Bools:
-        """Which pairs of a person and a history this release does not rule out."""
+        """Which pairs of a person and a history are consistent with this release."""
         both = np.isin(keys // total, self.there) & np.isin(keys % total, self.histories)
         return ~both | np.isin(keys, self.keys)
 
 
 def _of_register(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
-    """Persons are people, and which groups they fit is known."""
+    """The persons are people, and the groups that they fit are known."""
     labels = np.unique(np.concatenate([seen.label for seen in series]))
     marks = [np.searchsorted(labels, seen.label) for seen in series]
     found = _histories(marks, [seen.label_group for seen in series], len(labels))
@@ -127,7 +127,7 @@ def _of_register(series: Sequence[Observation]) -> list[tuple[Observation, Ints]
         fits = np.ones(len(here.keys), np.bool_)
         for other in fitting:
             fits &= other.allows(here.keys, total)
-        # People whom the releases rule out everywhere are not who they are taken for: they are left as they were.
+        # People whom the releases rule out everywhere were linked wrongly: they keep all their pairs.
         kept = here.keys[fits | ~np.isin(here.keys // total, here.keys[fits] // total)]
         place = np.empty(total, np.int64)
         place[here.histories] = np.arange(len(here.histories))
@@ -139,7 +139,7 @@ def _of_register(series: Sequence[Observation]) -> list[tuple[Observation, Ints]
 
 
 def _with_nobody(made: Observation, seen: Observation, group: Ints) -> Observation:
-    """With records of nobody in their history, or in any where their group has several."""
+    """Put counterfeits into their history, or into any where their group has several."""
     alone = np.bincount(group, minlength=seen.groups) == 1
     free = np.where(alone, seen.free, 0)[group]
     return replace(made, free=free, strangers=seen.strangers + int(seen.free[~alone].sum()))
