@@ -1,8 +1,8 @@
-"""The demo's two acts: twelve months of invented patients, published month by month, and through a ledger.
+"""The demo in two acts: twelve months of invented patients, published month by month, and through a ledger.
 
-Act one is what a careful holder does today: every month is made k-anonymous and diverse by itself. Act two publishes
-the same months through a ledger. Both are attacked in the same way, by someone who knows who was in hospital when, and
-in which group each one stands, and measured in the same way. The seeds decide everything.
+Act one is common practice: every month is made k-anonymous and diverse by itself. Act two publishes the same months
+through a ledger. Both are attacked and measured in the same way; the adversary knows who was in hospital when, and in
+which group everyone is. The results depend only on the seeds.
 """
 
 import shutil
@@ -48,11 +48,11 @@ __all__ = [
 
 PEOPLE, HOSPITALS, MONTHS, SEED = 3_000, 3, 12, 1
 REQUIREMENT = "k=5 & l=3"
-"""What every month of act one meets by itself."""
+"""The requirement of every month in act one."""
 MIXED = "k=5 & l=4 & confidence=0.4"
-"""What every cohort of act two meets by itself: who leaves soon has one of several diseases that are soon over."""
+"""The requirement of every cohort in act two, so that those who leave early have one of several diseases."""
 LIMIT = 0.75
-"""The highest probability of a disease that is allowed; a single month of act one keeps to it too."""
+"""The largest allowed posterior of a disease; every single month of act one stays below it too."""
 POLICY: Section = {
     "require": MIXED,
     "method": "cohorts",
@@ -63,18 +63,19 @@ POLICY: Section = {
     "knowledge": "groups",
     "attacks": [FIRST],
 }
-"""Act two: people come and go and their diseases change. Everyone's group is taken to be known."""
+"""The policy of act two: people come and go, their diseases change, and the adversary knows everyone's group."""
 THEIRS, THEIR_REQUIREMENT = "distinct", "m-unique=7"
-"""What the papers have for that; their other methods are for diseases that stay, or people who never leave."""
+"""The papers' method for that; their others need diseases that stay, or people who never leave."""
 _THEIR_OPTIONS: dict[str, Any] = {"risk": LIMIT, "ineligible": "counterfeits"}
 LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
-"""Attacks that the demo does not try, and why."""
+"""Attacks that the demo omits, and why."""
 BESIDE = ("updates", "definetti")
-"""The papers' attacks whose measure is not that of the policy: in act two told beside its verdict."""
+"""The papers' attacks with a measure other than the policy's, shown beside the verdict in act two."""
 
 _README = "Written by `reissue demo`"
 _KEY = "the demo's key is no secret: its people are invented"
 _QUERIES = 500
+"""Number of random queries by which the releases' errors are measured."""
 _FOLDERS = ("original", "who", "act-one", "act-two", "ledger")
 _ABOUT_FILE = "README.txt"
 _FILES = (
@@ -105,7 +106,7 @@ reissue attack act-one/*.csv --schema schema.toml --members who --limit updates=
 
 @dataclass(frozen=True, eq=False)
 class Act:
-    """Twelve releases, what attacks find in them together, and what the data lost."""
+    """Twelve releases, what attacks find in them together, and the information loss."""
 
     folder: Path
     releases: tuple[Release, ...]
@@ -114,11 +115,11 @@ class Act:
     report: Path
     """The page that shows it."""
     rows: int
-    """Of the months' tables; people who were suppressed to repair a release are not in its own table any more."""
+    """Number of rows of the months' tables; suppressed people are missing in a release's own table."""
 
     @property
     def cost(self) -> dict[str, float]:
-        """What was lost, over all months."""
+        """The losses over all months."""
         cost = cost_of(self.utility)
         return {**cost, "rows": self.rows, "suppressed": cost["suppressed"] + self.rows - cost["rows"]}
 
@@ -134,15 +135,15 @@ class Story:
 
     out: Path
     people: int
-    """How many were in hospital in any of the months."""
+    """Number of people in hospital in any month."""
     one: Act
     two: Act
     beside: tuple[Finding, ...]
-    """What the papers' other measures say of act two."""
+    """The findings of the papers' other attacks in act two."""
     theirs: tuple[Utility, ...]
-    """What the papers' method would cost."""
+    """The utility of the papers' method."""
     theirs_found: Finding
-    """What everyone at once gives then, groups known."""
+    """What the joint attack finds in its releases if groups are known."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -159,7 +160,7 @@ class Story:
 
 
 def cost_of(utility: Sequence[Utility]) -> dict[str, float]:
-    """What was lost, over all months: shares on average, records in total."""
+    """The losses over all months: mean shares, and total numbers of records."""
     return {
         "loss": fmean(one.loss for one in utility),
         "query_error": fmean(one.queries.median for one in utility if one.queries is not None),
@@ -170,7 +171,7 @@ def cost_of(utility: Sequence[Utility]) -> dict[str, float]:
 
 
 def play(out: str | Path, *, force: bool = False, progress: Callable[[float], None] = lambda _: None) -> Story:
-    """Play both acts and write everything under a folder, which must be new, empty or an earlier demo's."""
+    """Play both acts and write everything into a folder, which must be new, empty or of an earlier demo."""
     out = Path(out)
     _clear(out, force=force)
     months = list(synth.Population(seed=SEED, people=PEOPLE, hospitals=HOSPITALS).months(MONTHS))
@@ -193,7 +194,7 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
 
 
 def _clear(out: Path, *, force: bool) -> None:
-    """An empty folder; of an earlier demo only what it wrote is removed."""
+    """Empty a folder; of an earlier demo only its own files are removed."""
     if out.exists() and not out.is_dir():
         raise InputError(f"'{out}' is a file. Choose another name for the folder.")
     if out.is_dir():
@@ -207,13 +208,13 @@ def _clear(out: Path, *, force: bool) -> None:
         for name in _FOLDERS:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in _FILES:
-            if name != _ABOUT_FILE:  # it says whose the folder is, to who begins again after a crash
+            if name != _ABOUT_FILE:  # marks the folder as ours, for a restart after a crash
                 (out / name).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
 
 
 def _prepare(out: Path, months: Sequence[pl.DataFrame]) -> Schema:
-    """Write what there is before anything is published; returns the schema."""
+    """Write the files that exist before publishing; return the schema."""
     write_text(_ABOUT, out / _ABOUT_FILE, force=True)
     for name in ("original", "who", "act-one", "act-two"):
         (out / name).mkdir()
@@ -234,7 +235,7 @@ def _file(number: int) -> str:
 def _published(
     out: Path, schema: Schema, months: Sequence[pl.DataFrame], progress: Callable[[float], None]
 ) -> tuple[list[Release], list[Finding]]:
-    """The months through a ledger, each attacked with all earlier ones before it is recorded; and how it was judged."""
+    """Publish the months through a ledger, each attacked with all earlier ones before it is recorded."""
     from reissue.ledger import Ledger
 
     write_private(f"{_KEY}\n".encode(), out / "ledger.key")
@@ -256,7 +257,7 @@ def _act(
     progress: Callable[[float], None],
     judged: Sequence[Finding] = (),
 ) -> Act:
-    """Write releases, attack them together, and measure them; a ledger has `judged` them for everyone already."""
+    """Write releases, attack them together and measure them; with a ledger the joint attack was `judged` before."""
     left_out = {*LEFT_OUT, *((FIRST, *BESIDE) if judged else ())}
     for number, release in enumerate(releases, start=1):
         release.write(str(folder / _file(number)))
@@ -283,7 +284,7 @@ def _measured(releases: Sequence[Release]) -> tuple[Utility, ...]:
 
 
 def _report(story: Story) -> None:
-    """A page for each act; both tell what both cost."""
+    """Write a page for each act, both with the losses of both."""
     from reissue.report import write_report
 
     costs = {

@@ -46,7 +46,7 @@ NO_MEMORY = (
     "There is not enough memory for this. Close other programs, leave columns out, or take a table of fewer rows; "
     "`reissue anonymize --engine stream` reads Parquet larger than memory."
 )
-"""What is said where Python runs out of memory, which is no bug."""
+"""The message when Python runs out of memory, which is not a bug."""
 
 
 class ReissueError(Exception):
@@ -131,7 +131,7 @@ class InternalError(ReissueError):
 
 
 class ReadingNote(UserWarning):
-    """No error: how a file was read, where its holder may have meant something else; and what to do then."""
+    """Not an error: how a file was read where its holder may have meant something else, and what to do then."""
 
     def __init__(self, fact: str, advice: str = "") -> None:
         super().__init__(f"{fact} {advice}".rstrip())
@@ -142,17 +142,17 @@ class Why(StrEnum):
     """Why an attack was not run."""
 
     DOES_NOT_APPLY = "does_not_apply"
-    """These releases are not of the kind that it is about."""
+    """The attack is not about releases of this kind."""
     NEEDS_INPUT = "needs_input"
-    """Something would have to be given that was not."""
+    """It needs an input that was not given."""
     TOO_LARGE = "too_large"
     """It would take too long, or too much memory."""
 
 
 class CannotRunError(ReissueError):
-    """An attack cannot be run on these releases; the message, a whole sentence, becomes the finding's reason.
+    """An attack cannot be run on these releases; the message, a whole sentence, becomes the reason in its finding.
 
-    It does not apply, unless inputs are named that it `needs`, or the work is `too_large`.
+    By default it does not apply; otherwise the inputs that it `needs` are named, or it is `too_large`.
     """
 
     def __init__(self, reason: str, *, needs: Sequence[str] = (), too_large: bool = False) -> None:
@@ -162,11 +162,11 @@ class CannotRunError(ReissueError):
 
 
 class CannotCarryError(ReissueError):
-    """What an attack carried on does not tell about these releases; all of them at once do."""
+    """The state that an attack carried on does not cover these releases; the attack needs all of them at once."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: a likely one, or all that are known."""
+    """Return the end of a message about an unknown name: a similar one, or all known names."""
     known = list(known)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
@@ -175,7 +175,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_column(name: str, columns: Sequence[str]) -> str:
-    """The same about a column of the data; its names are not listed: without a header they are somebody's values."""
+    """The same for a column of the data. Column names are not listed: without a header they are values."""
     marks = [mark for mark in columns[0] if mark.isascii() and not mark.isalnum() and mark not in " _-.'"]
     marks = marks if len(columns) == 1 else []
     if marks:

@@ -1,7 +1,7 @@
-"""doctor: what is there on this machine beyond the package itself, what it is for, and what to do where it is missing.
+"""doctor: the optional parts of this installation, what they are for, and how to add those that are missing.
 
-Nothing is asked of any network. Of other programs only the process that reads files is started; `start_spark` starts
-Spark once, on this machine alone.
+It uses no network. The only other process that it starts is the one that reads files; `start_spark` starts Spark once,
+on this machine only.
 """
 
 import os
@@ -24,6 +24,7 @@ from reissue.files.limits import ENVIRONMENT, machine_memory, reading_allowance,
 __all__ = ["Doctor", "MachinePart", "doctor"]
 
 _GIGABYTE = 1 << 30
+"""Bytes."""
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _EXTRAS = (
     ("DuckDB", "duckdb", ("duckdb",), "tables in DuckDB files"),
@@ -36,16 +37,16 @@ _EXTRAS = (
 
 @dataclass(frozen=True)
 class MachinePart:
-    """One thing that may be there."""
+    """An optional part of the installation."""
 
     name: str
     there: bool
     found: str
-    """What was found, with its version; what is missing otherwise."""
+    """What was found, with its version; otherwise what is missing."""
     use: str
     """What it is for."""
     advice: str = ""
-    """What to do to have it."""
+    """How to install it."""
 
     @property
     def sentence(self) -> str:
@@ -55,16 +56,16 @@ class MachinePart:
 
 @dataclass(frozen=True)
 class Doctor:
-    """What is there, part by part."""
+    """The parts of the installation."""
 
     version: str
     python: str
     system: str
     cores: int
     memory: float
-    """Gigabytes; 0 where the system does not say."""
+    """Gigabytes of memory; 0 if the system does not say."""
     free: float
-    """Gigabytes that temporary files may take."""
+    """Gigabytes available for temporary files."""
     parts: tuple[MachinePart, ...]
 
     @property
@@ -77,12 +78,12 @@ class Doctor:
         )
 
     def __repr__(self) -> str:
-        """How much is there, in a sentence."""
+        """The machine and its parts, in a sentence."""
         there = sum(part.there for part in self.parts)
         return f"Doctor: {there} of {len(self.parts)} parts are there. {self.first}"
 
     def __getitem__(self, name: str) -> MachinePart:
-        """The part of this name."""
+        """Return the part of this name."""
         return {part.name: part for part in self.parts}[name]
 
     def __str__(self) -> str:
@@ -145,7 +146,7 @@ def _extra(name: str, extra: str, packages: tuple[str, ...], use: str) -> Machin
 
 
 def _limit() -> MachinePart:
-    """Whether files are read under a limit on memory, which is tried."""
+    """Whether files are read under a memory limit, which is tried."""
     use = "a file made to harm its reader ends in an error"
     try:
         most = reading_allowance()
@@ -187,7 +188,7 @@ def _spark(*, start: bool) -> MachinePart:
 
 
 def _trial(run: Callable[[], None]) -> str:
-    """Why something fails; empty if it does not."""
+    """Why something fails; empty if it works."""
     try:
         run()
     except ReissueError as problem:

@@ -1,4 +1,4 @@
-"""Policy: what the holder of a series wants, as the `[policy]` section of the schema file says it."""
+"""Policy: what the holder of a series requires, from the `[policy]` section of the schema file."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ __all__ = ["Policy"]
 
 DEFAULT_METHOD = "pool"
 MOST_COUNTERFEITS = 0.1
-"""How many counterfeits a release may hold unless the policy says otherwise, as a share of its people."""
+"""Default maximum share of counterfeit records, relative to the people published."""
 MOST_REPAIR = 0.1
-"""How much information loss repair may add unless the policy says otherwise: as much as leaving out 10% of the rows."""
+"""Default maximum of additional information loss by repair: as much as suppressing 10% of the rows."""
 _PROPOSED = "`reissue plan` finds one for waves that you have, and `reissue init` proposes one for a table"
 _KEYS = (
     "require",
@@ -60,49 +60,49 @@ class Policy:
     require: Requirement
     method: str = DEFAULT_METHOD
     options: Options = field(default_factory=dict)
-    """The method's own options."""
+    """The options of the method."""
     boxes: str = "nodes"
     """What is published of a group: nodes of the taxonomies, or "tight" ranges, which show extreme values."""
     suppress: float = 0.0
     """Maximum share of suppressed records."""
     counterfeits: float = MOST_COUNTERFEITS
-    """The most counterfeits, as a share of the people published."""
+    """Maximum share of counterfeit records, relative to the people published."""
     repair: float = MOST_REPAIR
-    """The most information loss that joining groups may add, where people would be exposed else."""
+    """Maximum additional information loss from joining groups, where people would otherwise be exposed."""
     attacks: tuple[str, ...] | None = None
-    """The attacks that a release must withstand; None for all there are."""
+    """The attacks that a release must withstand; None for all."""
     limits: Mapping[str, float] = field(default_factory=dict)
-    """Attack to its limit; each attack says what its limit counts."""
+    """The limit of each attack; each attack defines what it counts."""
     limit: float | None = None
-    """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters.
+    """The largest posterior probability of anybody's value, given all releases; None: three quarters.
 
-    Values may have limits of their own, and some need no protection: see `protection`."""
+    Single values may have limits of their own, and some need no protection; see `protection`.
+    """
     protection: Protection = field(default_factory=lambda: Protection(()))
-    """Which sensitive values are protected, and how surely anybody may be linked to each."""
+    """Which sensitive values are protected, and by which limits."""
     knowledge: tuple[str, ...] = ()
-    """What the adversary knows beside what the form of a release shows: everyone's "groups", true "totals"."""
+    """What the adversary knows beyond what the form of a release shows: everyone's "groups", true "totals"."""
     prior: str = PRIORS[1]
-    """The adversary's prior: what is "common", also how soon those with each value leave, or also what is
-    "learned" of such people."""
+    """The adversary's prior: "common" base rates, also departure rates ("leaving"), or also what is "learned"."""
     not_run: bool | tuple[str, ...] = False
-    """Attacks that need not run for a release to go out; True for any."""
+    """Attacks that may be *not run* without blocking a release; True for any."""
     exact: bool = False
-    """Whether attacks that have a slower, exact way take it."""
+    """Whether attacks use their slower, exact algorithm, if they have one."""
 
     look_back: int | None = None
-    """How many earlier releases attacks look at; None for all of them."""
+    """The number of earlier releases that attacks consider; None for all."""
     collude: tuple[tuple[str, ...], ...] | None = None
-    """The groups of recipients who may put their releases together; None for all recipients."""
+    """The groups of recipients who may combine their releases; None for all recipients."""
     alone: bool = False
-    """Whether nobody ever holds two releases: then they are not compared, and every publication warns of it."""
+    """Whether nobody ever holds two releases; they are then not compared, and every publication warns about it."""
 
     @property
     def m(self) -> int:
-        """How many providers may collude."""
+        """The number of providers that may collude."""
         return int(self.limits.get("coalition", 1))
 
     def __repr__(self) -> str:
-        """What releases must meet, in one sentence."""
+        """The policy in one sentence."""
         attacks = "all attacks" if self.attacks is None else ", ".join(self.attacks) or "no attack"
         return f"Policy: {self.require} by the method {self.method}, to withstand {attacks}."
 
@@ -150,7 +150,7 @@ class Policy:
 
 
 def _renamed(section: Section) -> Section:
-    """The section with keys of earlier versions under their names of today."""
+    """The section with its outdated keys renamed."""
     found = dict(section)
     if "ceilings" in found:
         warnings.warn("[policy] `ceilings` is called `limits` now. It is read all the same.", stacklevel=3)

@@ -1,16 +1,16 @@
-"""Which sensitive values are protected, and how surely anybody may be linked to each: `limit`, `gain`, and the rest.
+"""Protection of sensitive values: which are protected, and the limits of their posterior probabilities.
 
-A policy says it in its own words::
+A policy states it as::
 
     limit = 0.75                                            # for every value of every sensitive column
-    limit = { default = 0.75, HIV = 0.2 }                   # for one value less
-    limit = { default = 0.75, test = { positive = 0.2 } }   # for one value of one column
-    gain = 10                                               # posterior odds over prior odds, at most
-    harmless_values = ["negative"]                          # need no protection
-    sensitive_values = { test = ["positive"] }              # of this column all others need none
-    missing_is_sensitive = ["test"]                         # an empty cell is itself a secret
+    limit = { default = 0.75, HIV = 0.2 }                   # stricter for one value
+    limit = { default = 0.75, test = { positive = 0.2 } }   # stricter for one value of one column
+    gain = 10                                               # maximum of posterior odds over prior odds
+    harmless_values = ["negative"]                          # values that need no protection
+    sensitive_values = { test = ["positive"] }              # all other values of this column need none
+    missing_is_sensitive = ["test"]                         # missing values need protection too
 
-Each sensitive column is judged by itself, and so are all columns together: that is what a `ValueView` is.
+Each sensitive column is judged by itself, and so are all columns together; each of these is a `ValueView`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ from reissue.schema import Section
 __all__ = ["CERTAIN", "KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
 
 LIMIT = 0.75
-"""How surely a person may be linked to a value where nobody says otherwise."""
+"""Default limit: the largest posterior probability of a sensitive value."""
 KEYS = ("limit", "gain", "sensitive_values", "harmless_values", "missing_is_sensitive")
-"""The keys of a policy that are read here."""
+"""The keys of a policy that this module reads."""
 TOGETHER = ", "
-"""Between the names of columns that are judged together."""
+"""Joins the names of columns that are judged together."""
 
 CERTAIN = 1e-5
 """A limit this close to 1 permits certainty, up to rounding."""
@@ -41,20 +41,20 @@ Values = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True, eq=False)
 class ValueView:
-    """The sensitive values as one column has them, or all columns together.
+    """The sensitive values by one column, or by all columns together.
 
     Attributes
     ----------
     column
-        The column's name, or all names where columns are judged together.
+        The name of the column, or all names where columns are judged together.
     names
-        Label to its text; None is the missing value.
+        The text of each label; None is the missing value.
     label
-        Value, as the caller numbers values of all columns together, to its label.
+        The label of each joint value, in the caller's numbering.
     limit
-        Label to how surely anybody may be linked to it; infinite where it needs no protection.
+        The largest allowed posterior of each label; infinite if it needs no protection.
     gain
-        How many times the prior odds the posterior odds may be; infinite where nothing is said.
+        The largest allowed ratio of posterior odds to prior odds; infinite if unbounded.
 
     """
 
@@ -66,21 +66,21 @@ class ValueView:
 
     @property
     def whole(self) -> bool:
-        """Whether labels are the caller's own values."""
+        """Whether labels are the same as the caller's values."""
         return len(self.label) == len(self.names)
 
     @property
     def protected(self) -> Bools:
-        """Label to whether it needs protection."""
+        """Which labels need protection."""
         return np.isfinite(self.limit)
 
     def shares(self, counts: Floats) -> Floats:
-        """Label to its share, from counts of values."""
+        """Return the share of each label, from counts of values."""
         shown = np.bincount(self.label[: len(counts)], counts, len(self.names))
         return np.asarray(shown / max(float(shown.sum()), 1.0))
 
     def limits(self, prior: Floats) -> Floats:
-        """Label to the stricter of its limit and the posterior that the gain allows, where labels have these priors."""
+        """Return the stricter of each label's limit and the posterior that the gain allows, given these priors."""
         if np.isinf(self.gain):
             return self.limit
         odds = self.gain * prior / np.maximum(1 - prior, 1e-12)
@@ -96,15 +96,15 @@ class Protection:
     limit: float = LIMIT
     gain: float = np.inf
     by_value: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Column to value to its own limit."""
+    """The limit of single values, by column."""
     by_column: Mapping[str, float] = field(default_factory=dict)
-    """Column to its own default."""
+    """The default limit of single columns."""
     sensitive: Values = field(default_factory=dict)
-    """Column to the values that need protection, where a policy lists them."""
+    """The values that need protection, by column, if a policy lists them."""
     harmless: Values = field(default_factory=dict)
-    """Column to the values that need none."""
+    """The values that need no protection, by column."""
     missing: frozenset[str] = frozenset()
-    """Columns in which an empty cell needs protection too."""
+    """The columns in which missing values need protection too."""
 
     @classmethod
     def of(cls, policy: Section, columns: Sequence[str], limit: float | None = None) -> "Protection":
@@ -113,7 +113,7 @@ class Protection:
         Raises
         ------
         SchemaError
-            Where a key has a wrong type or names a column that is not sensitive.
+            If a key has a wrong type, or names a column that is not sensitive.
 
         """
         known = tuple(columns)
@@ -150,7 +150,7 @@ class Protection:
 
     @property
     def every_value(self) -> bool:
-        """Whether all values are protected, empty cells aside."""
+        """Whether all values are protected, except for missing ones."""
         return not self.sensitive and not self.harmless
 
     @property
@@ -161,7 +161,7 @@ class Protection:
         return unbounded or (nothing and not self.missing)
 
     def absent(self, column: str, names: Sequence[str | None]) -> tuple[int, int]:
-        """How many of the values of a column that the policy names as sensitive do not occur, and how many it names."""
+        """How many of the values that the policy names for a column do not occur, and how many it names."""
         named = self.sensitive.get(column, frozenset()) | self.by_value.get(column, {}).keys()
         return len(named - {_alike(name) for name in names if name is not None}), len(named)
 
@@ -179,19 +179,19 @@ class Protection:
         )
 
     def limits_in(self, column: str, names: Sequence[str | None]) -> Floats:
-        """How surely anybody may be linked to each value of a column; infinite where it needs no protection."""
+        """Return the limit of each value of a column; infinite if it needs no protection."""
         own, default = self.by_value.get(column, {}), self.by_column.get(column, self.limit)
         limits = [default if name is None else own.get(_alike(name), default) for name in names]
         return np.where(self.harmless_in(column, names), np.inf, np.array(limits, np.float64))
 
     def guarded(self, names: Sequence[str | None]) -> Bools:
-        """Which values that have these texts, joined where there are several sensitive columns, need protection."""
+        """Return which values with these texts (joined, with several sensitive columns) need protection."""
         return self.views(names)[-1].protected if self.columns else np.ones(len(names), np.bool_)
 
     def views(self, names: Sequence[str | None]) -> tuple[ValueView, ...]:
-        """The views of values that have these texts, joined where there are several sensitive columns.
+        """Return the views of values with these texts (joined, with several sensitive columns).
 
-        One for each column, and a last one for all of them together where there are several.
+        There is one view per column, and with several columns a last one for all of them together.
         """
         if len(self.columns) == 1:
             column = self.columns[0]
@@ -212,13 +212,13 @@ class Protection:
 
 
 def _apart(name: str | None, columns: int) -> list[str | None]:
-    """The texts of several columns, as `counting.texts` joined them."""
+    """Split joined texts of several columns (see `counting.texts`)."""
     pieces = [] if name is None else name.split(SEPARATOR)
     return [None if piece == MISSING else piece for piece in pieces] if pieces else [None] * columns
 
 
 def _alike(value: Any) -> str:
-    """A value as it is compared: case and blanks at its ends do not matter, nor how a number is written."""
+    """Normalize a value for comparison: case, surrounding blanks and the notation of numbers do not matter."""
     text = str(value).strip().casefold()
     try:
         return text if "_" in text else repr(float(text))
@@ -233,7 +233,7 @@ def _probability(value: Any) -> float:
 
 
 def _limits(given: Any, columns: Sequence[str]) -> tuple[float, dict[str, float], dict[str, dict[str, float]]]:
-    """The default, and the limits of columns and of their values, from a number or a table."""
+    """Read the default limit, and those of columns and single values, from a number or a table."""
     if not isinstance(given, Mapping):
         return _probability(given), {}, {}
     by_column: dict[str, float] = {}
@@ -257,7 +257,7 @@ def _known(column: str, columns: Sequence[str], key: str) -> None:
 
 
 def _listed(key: str, given: Any, columns: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Column to the values that are listed; a list without columns is for each of them."""
+    """The listed values of each column; a list without columns applies to all of them."""
     tables = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
     for column, values in tables.items():
         _known(column, columns, key)

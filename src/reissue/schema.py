@@ -1,4 +1,4 @@
-"""Schema: which column is what, and how its values generalize. Read from and written to TOML."""
+"""Schema: the role of each column and how its values generalize, read from and written to TOML."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from reissue.words import plural
 __all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section", "toml_value"]
 
 Section: TypeAlias = Mapping[str, Any]
-"""A section of the schema file as TOML has it, until its one module has read it: `[updates]`, `[policy]`."""
+"""A section of the schema file as parsed TOML, such as `[updates]` or `[policy]`, which a module of its own reads."""
 Options: TypeAlias = Mapping[str, Any]
-"""Options of a method by name: each method has its own, plug-ins too, and its registration checks them."""
+"""The options of a method by name, which its registration checks; plug-ins have their own too."""
 
 
 _SYNONYMS = {"quasi-identifier": "quasi", "quasiidentifier": "quasi", "qi": "quasi", "id": "identifier"}
@@ -55,9 +55,9 @@ class Role(StrEnum):
 
 _SINGLE = (Role.IDENTIFIER, Role.PROVIDER)
 _LARGEST = 2**24
-"""Bytes of a schema file."""
+"""Maximum bytes of a schema file."""
 _DEEPEST = 100
-"""Levels of tables and lists, one within another."""
+"""Maximum nesting of tables and lists."""
 _NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
 _SECTIONS = ("columns", "person", "taxonomy", "updates", "policy")
 _SEVERAL = "several_rows"
@@ -66,7 +66,7 @@ UNIDENTIFIED = (
     "knows all of them. Name the column that identifies people, and give copies that kept it; or, if every row is "
     f"somebody else's, say so in the schema:  [person]  {_SEVERAL} = false."
 )
-"""Why m-privacy cannot be shown of rows."""
+"""Why m-privacy cannot be shown by counting rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,12 +90,12 @@ class Schema:
     updates: Section = field(default_factory=dict)
     policy: Section = field(default_factory=dict)
     folder: Path = Path()
-    """Where relative paths in `updates` and `policy` start."""
+    """The folder to which relative paths in `updates` and `policy` refer."""
     several_rows: bool | None = None
-    """Whether a person may have several rows (visits, claims, tests): then people are counted, and not rows.
+    """Whether a person may have several rows (visits, claims, tests); then people are counted instead of rows.
 
-    None: nobody says. Methods then take every row for a person; where several providers may each hold a record of the
-    same person, only an identifier or False, said by somebody, tells that there is none.
+    None: unknown. Methods then take every row for a person. If several providers may each hold a record of the same
+    person, only an identifier, or an explicit False, shows that nobody has two.
     """
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class Schema:
                     f"There is a taxonomy for '{name}', which is no column of the schema."
                     + nearest(name, [*self.quasi, *self.sensitive])
                 )
-        # A role is changed in one place: the taxonomy of a column that is dropped now does no harm.
+        # Roles can be changed in one place: the taxonomy of a dropped column does no harm.
         used = {name: one for name, one in self.hierarchies.items() if roles[name] in {Role.QUASI, Role.SENSITIVE}}
         object.__setattr__(self, "hierarchies", used)
 
@@ -144,7 +144,7 @@ class Schema:
         return cls(roles, dict(taxonomies or {}), several_rows=several_rows)
 
     def of(self, role: Role) -> tuple[str, ...]:
-        """The columns with this role, in order."""
+        """Return the columns with this role, in order."""
         return tuple(name for name, its in self.columns.items() if its == role)
 
     def __repr__(self) -> str:
@@ -180,11 +180,11 @@ class Schema:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """All columns that must be in the data."""
+        """All columns that the data must have."""
         return tuple(name for name, role in self.columns.items() if role != Role.DROP)
 
     def refuse_several_rows(self, what: str) -> None:
-        """Stop where people have several rows, and something needs one row each."""
+        """Refuse repeated records, on behalf of something that needs one row per person."""
         if self.several_rows:
             raise SchemaError(
                 f"{what} needs one row per person, and the schema says that people have several ([person] "
@@ -192,19 +192,20 @@ class Schema:
             )
 
     def refuse_unidentified(self, what: str) -> None:
-        """Stop where nothing tells whether rows of different providers are the same person's."""
+        """Refuse data in which rows of different providers may be the same person's."""
         if self.identifier is None and self.several_rows is not False:
             raise SchemaError(f"{what} {UNIDENTIFIED}")
 
     def hierarchy(self, column: str) -> Hierarchy:
-        """How a column generalizes; automatic where the schema says nothing."""
+        """Return how a column is generalized; automatic if the schema does not say."""
         return self.hierarchies.get(column, Hierarchy())
 
     @property
     def updates_by_column(self) -> Mapping[str, Section]:
-        """The `[updates]` section of each sensitive column; nothing where it says nothing of columns.
+        """The `[updates]` section of each sensitive column; empty if there is none.
 
-        One section is for all columns only where it says that no value changes, or where there is one column.
+        A single section stands for all columns only if it says that values never change, or if there is only one
+        column.
         """
         section, columns = self.updates, self.sensitive
         own = (
@@ -217,12 +218,12 @@ class Schema:
 
     @property
     def values_stay(self) -> bool:
-        """Whether `[updates]` says of all sensitive columns that values never change."""
+        """Whether `[updates]` says that the values of all sensitive columns never change."""
         said = self.updates_by_column
         return bool(said) and set(said) == set(self.sensitive) and all(one.get("none") is True for one in said.values())
 
     def of_sensitive(self, column: str) -> "Schema":
-        """The schema of one sensitive column: the others are no columns of it."""
+        """Return the schema of one sensitive column, without the others."""
         others = [name for name in self.sensitive if name != column]
         said = self.updates_by_column.get(column, {})
         policy = {key: _of_column(value, others) for key, value in self.policy.items()}
@@ -230,7 +231,7 @@ class Schema:
         return replace(made, updates=said, policy=policy)
 
     def with_roles(self, roles: Mapping[str, Role | str]) -> "Schema":
-        """The same schema with some roles changed."""
+        """Return the schema with some roles changed."""
         columns = {**self.columns, **{name: _role(name, role) for name, role in roles.items()}}
         kept = {n: h for n, h in self.hierarchies.items() if columns.get(n) in {Role.QUASI, Role.SENSITIVE}}
         several = None if self.several_rows and Role.IDENTIFIER not in columns.values() else self.several_rows
@@ -296,7 +297,7 @@ class Schema:
         return cls._of_sections(sections, Path())
 
     def dumps(self) -> str:
-        """The schema as TOML text; `loads` with the same folder gives the same schema back."""
+        """Return the schema as TOML text, which `loads` with the same folder reads."""
         document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
         document |= {} if self.several_rows is None else {"person": {_SEVERAL: self.several_rows}}
         if self.hierarchies:
@@ -307,14 +308,14 @@ class Schema:
 
 
 def _of_column(value: Any, others: Sequence[str]) -> Any:
-    """What a key of the policy says, without what it says of other sensitive columns."""
+    """A key of the policy without what it says about other sensitive columns."""
     if isinstance(value, Mapping):
         return {key: one for key, one in value.items() if key not in others}
     return [one for one in value if one not in others] if isinstance(value, list | tuple) else value
 
 
 def _refuse_nesting(document: Any) -> None:
-    """Level by level, for what is nested too deeply cannot be walked by a function that calls itself."""
+    """Refuse deep nesting level by level: a recursive function would exceed Python's recursion limit."""
     level = [document]
     for _ in range(_DEEPEST):
         inner = [item.values() if isinstance(item, dict) else item for item in level]
@@ -335,7 +336,7 @@ def _role(name: str, role: object) -> Role:
 
 
 def _read_person(section: Section) -> bool | None:
-    """The [person] section: whether a person may have several rows; None where it does not say."""
+    """Read `[person]`: whether a person may have several rows; None if it does not say."""
     for key in section:
         if key != _SEVERAL:
             raise SchemaError(f"[person] has an unknown key '{key}'." + nearest(key, [_SEVERAL]))
@@ -349,7 +350,7 @@ _OPTIONS = ("delimiter", "header", "unlisted", "ordered", "bottom", "top")
 
 
 def _read_hierarchy(name: str, entry: Any, folder: Path) -> Hierarchy:
-    """One [taxonomy.x] table."""
+    """Read a `[taxonomy.x]` table."""
     if not isinstance(entry, dict):
         raise SchemaError(f"[taxonomy.{name}] must be a table such as  ranges = [5, 10].")
     for key in entry:
@@ -368,7 +369,7 @@ def _read_hierarchy(name: str, entry: Any, folder: Path) -> Hierarchy:
 
 
 def _argument(kind: str, value: Any, folder: Path) -> dict[str, Any]:
-    """What a taxonomy's kind is written with; TypeError where that has the wrong type."""
+    """The argument of a taxonomy's kind; TypeError if it has the wrong type."""
     if kind in {"auto", "flat"} or (kind == "dates" and isinstance(value, bool)):
         if value is not True:
             raise TypeError
@@ -405,19 +406,19 @@ def _write_hierarchy(hierarchy: Hierarchy, folder: Path) -> dict[str, Any]:
 
 
 def _relative(file: Path | None, folder: Path) -> str:
-    """A path as `loads` will find it again."""
+    """A path relative to the folder, as `loads` reads it."""
     if file is None:
         return ""
     return (file.relative_to(folder) if file.is_relative_to(folder) else file.absolute()).as_posix()
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML writes it in one line."""
+    """Return a value as TOML in one line."""
     return str(tomlkit.item(_inline(value)).as_string())
 
 
 def _inline(value: Any) -> Any:
-    """A tree in one line; as sections of their own its branches would change their order."""
+    """A tree in one line; as tables of their own, its branches would change their order."""
     if isinstance(value, Mapping):
         table = tomlkit.inline_table()
         for name, below in value.items():

@@ -63,7 +63,7 @@ STEPS: Mapping[str, Mapping[str, float]] = {
     "anxiety": {"depression": 0.02},
     "depression": {"anxiety": 0.01},
 }
-"""What a disease can become within one week, and how likely; it stays what it is with the remaining probability."""
+"""What a disease can become within a week, with its probability; otherwise it stays."""
 
 _NAMES = tuple(name for family in DISEASES.values() for name in family)
 _WORK = tuple(name for family in JOBS.values() for name in family)
@@ -110,11 +110,11 @@ State = dict[str, Codes]
 
 @dataclass(frozen=True)
 class Population:
-    """People who arrive, leave, move, age and fall ill: the same seed, the same lives."""
+    """People who arrive, leave, move, age and fall ill; the same seed gives the same lives."""
 
     seed: int = 0
     people: int = 10_000
-    """How many are in the register at the start; the number stays near it."""
+    """Number of people in the register at the start; it stays near this number."""
     hospitals: int = 3
 
     def __post_init__(self) -> None:
@@ -146,7 +146,7 @@ class Population:
         born = month - 12 * age - rng.integers(0, 12, count, dtype=np.int32)
         sex = rng.integers(0, 2, count, dtype=np.int32)
         home = _draw(_ZIP_SHARES, rng.random(count))
-        onset = _ONSETS / _LEAVE if resident else _ONSETS  # whoever stays longer is met more often
+        onset = _ONSETS / _LEAVE if resident else _ONSETS  # people who stay longer are met more often
         kind = np.digitize(age, _BANDS) * 2 + sex
         return {
             "patient": np.arange(known + 1, known + count + 1, dtype=np.int32),
@@ -159,13 +159,13 @@ class Population:
         }
 
     def _nearest(self, home: Codes, rng: np.random.Generator) -> Codes:
-        """Three in four go to the hospital of their region."""
+        """The hospital of the own region for three in four."""
         near = home // (_TOWNS * _STREETS) % self.hospitals
         anywhere = rng.integers(0, self.hospitals, len(home), dtype=np.int32)
         return np.where(rng.random(len(home)) < 0.75, near, anywhere).astype(np.int32)
 
     def _live(self, state: State, month: int, rng: np.random.Generator) -> State:
-        """One month of everybody's life."""
+        """A month of everybody's life."""
         stays = rng.random(len(state["born"])) >= _leaving(state, month)
         state = {name: column[stays] for name, column in state.items()}
         age = (month - state["born"]) // 12
@@ -173,7 +173,7 @@ class Population:
         return self._move(state, rng) | {"job": _change_jobs(state["job"], age, rng)}
 
     def _move(self, state: State, rng: np.random.Generator) -> State:
-        """One in a hundred moves house, mostly within the region; who leaves the region may change hospitals."""
+        """One in a hundred moves, mostly within the region; those who leave it may change hospitals."""
         movers = np.flatnonzero(rng.random(len(state["zip"])) < 0.01)
         old, new = state["zip"][movers], _draw(_ZIP_SHARES, rng.random(len(movers)))
         area = _TOWNS * _STREETS
@@ -201,7 +201,7 @@ class Population:
 
 
 def schema() -> Schema:
-    """The schema of a population's months."""
+    """Return the schema of a population's months."""
     return Schema.of_columns(
         identifier="patient",
         provider="hospital",
@@ -217,7 +217,7 @@ def schema() -> Schema:
 
 
 def updates() -> pl.DataFrame:
-    """The update graph: what a disease can be a month later (from, to, probability); what cannot happen is left out."""
+    """Return the possible updates of a disease within a month (from, to, probability)."""
     before, after = np.nonzero(_MONTHLY)
     return pl.DataFrame(
         {"from": _text(_NAMES, before), "to": _text(_NAMES, after), "probability": _MONTHLY[before, after]}
@@ -228,7 +228,10 @@ _DOMAINS = (80, 100, 2, 16, 7, 40, 14, 9)
 
 
 def bench_table(rows: int, quasi: int = 8, seed: int = 0) -> pl.DataFrame:
-    """Integer codes q1, q2, ... and a sensitive s of 30 values, nearly all rows distinct: the hard case for speed."""
+    """Return integer codes q1, q2, ...
+
+    and a sensitive s of 30 values, with nearly distinct rows: the hard case for speed.
+    """
     rng = np.random.default_rng(seed)
     columns: dict[str, Any] = {
         f"q{place + 1}": rng.integers(0, _DOMAINS[place % len(_DOMAINS)], rows, dtype=np.int32)
@@ -250,23 +253,23 @@ def _text(names: Sequence[str], codes: Any) -> pl.Series:
 
 
 def _draw(shares: Floats, uniform: Floats) -> Codes:
-    """Codes by their shares, from uniform numbers."""
+    """Draw codes by their shares, from uniform numbers."""
     ends = np.cumsum(shares / shares.sum())
     ends[-1] = 1.0
     return np.searchsorted(ends, uniform, "right").astype(np.int32)
 
 
 def _draw_by(shares: Floats, kind: Codes, uniform: Floats) -> Codes:
-    """Codes by the shares of each one's kind; the ends of kind i lie in (i, i + 1], so one search serves all kinds."""
+    """Draw codes by the shares of each person's kind; the ends of kind i lie in (i, i + 1], for a single search."""
     ends = np.minimum(np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1), 1.0)
     line = (ends + np.arange(len(ends))[:, None]).ravel()
-    # A sum may end a rounding error below 1: a number above it would fall to a code without a share.
+    # A sum may end a rounding error below 1: a number above it would select a code without a share.
     places = np.searchsorted(line, kind + np.minimum(uniform, 1 - 1e-12), "right")
     return np.asarray(places - kind * shares.shape[1], np.int32)
 
 
 def _leaving(state: State, month: int) -> Floats:
-    """How likely each one is cured or dies this month."""
+    """The probability that each person is cured or dies this month."""
     age = (month - state["born"]) // 12
     return np.where(age < 100, _LEAVE[state["disease"]] + 0.01 * (age >= 85), 1.0)
 
@@ -287,7 +290,7 @@ def _by_age(job: Any, age: Codes) -> Codes:
 
 
 def _change_jobs(job: Codes, age: Codes, rng: np.random.Generator) -> Codes:
-    """One in a hundred changes jobs; who comes of age or retires must."""
+    """One in a hundred changes jobs; coming of age and retirement always do."""
     due = (rng.random(len(job)) < 0.01) | ((job == _WORK.index("pupil")) & (age >= 18))
     return _by_age(np.where(due, _jobs(age, rng), job), age)
 

@@ -34,6 +34,7 @@ def mix(keys: Any) -> Any:
 
 Words = NDArray[np.uint64]
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+"""SipHash's initial state, as the algorithm defines it."""
 
 
 def siphash(texts: pl.Series, key: bytes) -> Ints:

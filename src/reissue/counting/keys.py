@@ -13,6 +13,7 @@ from reissue._arrays import Codes, Ints
 __all__ = ["distinct_keys", "pack", "rank", "stable_order"]
 
 _LIMIT = 2**63 - 1
+"""The largest 64-bit integer."""
 
 
 def pack(columns: Sequence[Codes | Ints], sizes: Sequence[int]) -> tuple[Ints, int]:

@@ -17,6 +17,7 @@ from reissue.taxonomy.paths import groups_in_file, tree_of
 __all__ = ["ColumnChoice", "ColumnPicture", "picture_of", "schema_of"]
 
 _BARS = 10
+"""Maximum number of bars of a summary."""
 _LISTED = 80
 """Maximum number of different values that are listed."""
 

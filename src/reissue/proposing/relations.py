@@ -19,6 +19,7 @@ __all__ = ["empty_somewhere", "frequent_values", "without_copies"]
 _ROWS = 20_000
 """Maximum number of rows that are examined."""
 _COLUMNS = 60
+"""Maximum number of columns that are compared, pair by pair."""
 _NEARLY_ALL = 0.99
 """The share of rows whose value another column must determine."""
 _SAME = 0.9999

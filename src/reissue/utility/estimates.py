@@ -17,9 +17,9 @@ from reissue.errors import InputError
 from reissue.published import PublishedRelease
 from reissue.utility.records import Formula, PublishedRecords, Records, Scale, groups_of, scale_of
 
-__all__ = ["Comparison", "Estimate", "Line", "means_of", "models_of"]
+__all__ = ["NORMAL", "Comparison", "Estimate", "Line", "means_of", "models_of"]
 
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
 """Half the width of a 95% interval, in standard errors."""
 
 
@@ -161,7 +161,7 @@ def _independent(columns: Floats) -> list[int]:
 
 
 def _estimate(value: float, error: float) -> Estimate:
-    return Estimate(float(value), float(value - _NORMAL * error), float(value + _NORMAL * error))
+    return Estimate(float(value), float(value - NORMAL * error), float(value + NORMAL * error))
 
 
 # --- means and shares ------------------------------------------------------------------------------------------------

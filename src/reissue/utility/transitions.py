@@ -26,10 +26,9 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, joined_texts, read_published
 from reissue.release.release import SLOT, Form
 from reissue.schema import Schema
+from reissue.utility.estimates import NORMAL
 
 __all__ = ["Transition", "Transitions", "transitions"]
-
-_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ def _compared(
     people = int(counts.sum())
 
     def one(before: str, after: str, true: float, seen: float, low: float, high: float) -> Transition:
-        error = _NORMAL * (true * (1 - true) / people) ** 0.5
+        error = NORMAL * (true * (1 - true) / people) ** 0.5
         return Transition(before, after, true, true - error, true + error, seen, low, min(high, 1.0))
 
     shares = counts / people

@@ -22,6 +22,7 @@ from reissue.taxonomy.tree import Taxonomy
 __all__ = ["CheckedGroups", "number_column", "read_columns", "read_groups"]
 
 _LIMIT = 2**62
+"""Bound of a packed key; beyond it keys are replaced by ranks."""
 
 
 @dataclass(frozen=True, eq=False)

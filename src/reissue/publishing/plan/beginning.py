@@ -1,4 +1,4 @@
-"""The beginning of a series: a schema proposed from its waves, and the policy that a plan on them recommends."""
+"""The beginning of a series: a schema guessed from its waves, and the policy that a plan on them recommends."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -46,17 +46,17 @@ _NOTHING_MADE = (
 
 @dataclass(frozen=True)
 class Beginning:
-    """What was proposed."""
+    """What was proposed to begin a series."""
 
     rows: int
     guesses: tuple[Guess, ...]
     schema: str
     """The schema file without a policy."""
     policy: str
-    """The policy for its end; empty where none was proposed."""
+    """The policy for its end; empty if none was proposed."""
     plan: Plan | None
     advice: tuple[str, ...]
-    """What is to be done next, in sentences."""
+    """The next steps, in sentences."""
 
     @property
     def text(self) -> str:
@@ -75,10 +75,10 @@ def begin_series(
     budget: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Beginning:
-    """Guess the schema from all waves; where it is known who is who and what is sensitive, plan the policy.
+    """Guess a schema from all waves; if it has an identifier and a sensitive column, plan the policy.
 
-    With several waves the plan is made on them; with a single one only if `sensitive` is named, as a guess, and not
-    where the policy will follow from answers instead (`planned=False`).
+    With several waves the plan is made on them. With a single one it is made only if `sensitive` is named, and is a
+    guess; not with `planned=False`, where the policy will follow from answers instead.
     """
     frames, guesses = propose_series(waves, sensitive, dialect=dialect)
     text = as_toml(guesses, title)
@@ -103,7 +103,7 @@ def begin_series(
 
 
 def _protection(guesses: Sequence[Guess]) -> dict[str, Any]:
-    """What a policy says of values that need no protection."""
+    """What the policy says about values that need no protection."""
     harmless = {column: [value] for column, value in harmless_values(guesses).items()}
     return {"harmless_values": harmless} if harmless else {}
 
@@ -111,7 +111,7 @@ def _protection(guesses: Sequence[Guess]) -> dict[str, Any]:
 def propose_series(
     waves: Sequence[Any], sensitive: Sequence[str] = (), *, dialect: Dialect = FOUND
 ) -> tuple[list[pl.DataFrame], tuple[Guess, ...]]:
-    """The waves as tables, and a guess for each column of the first from all of them."""
+    """Read the waves, and guess the role of each column of the first from all of them."""
     frames = [read_proposed(wave, dialect=dialect) for wave in waves]
     for number, frame in enumerate(frames[1:], start=2):
         if not set(frame.columns) & set(frames[0].columns):
@@ -123,7 +123,7 @@ def propose_series(
 
 
 def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: bool) -> tuple[Guess, ...]:
-    """With the named columns as the sensitive ones; of several waves the only plausible one, if none is named."""
+    """The guesses with the named columns as sensitive; of several waves the only plausible one, if none is named."""
     names = [guess.column for guess in guesses]
     for name in sensitive:
         if name not in names:

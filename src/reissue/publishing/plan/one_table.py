@@ -1,4 +1,4 @@
-"""One table, several methods and k: what each release would lose."""
+"""One table, several methods and values of k: the information loss of each release."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,20 +17,21 @@ from reissue.utility import measure
 __all__ = ["KS", "Settings", "compare_settings"]
 
 KS = (2, 3, 5, 10, 20, 50)
+"""Values of k that are compared by default."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The share of what a table says that is lost, by method and k; None where no release can be made."""
+    """The information loss by method and k; None where no release is possible."""
 
     rows: int
     ks: tuple[int, ...]
     losses: Mapping[str, tuple[float | None, ...]]
     skipped: tuple[str, ...] = ()
-    """What was not tried, for time was over, in words."""
+    """What was not tried for lack of time, in words."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The results as JSON."""
         losses = {method: dict(zip(map(str, self.ks), values, strict=True)) for method, values in self.losses.items()}
         return {"rows": self.rows, "loss": losses, "skipped": list(self.skipped)}
 
@@ -46,10 +47,10 @@ def compare_settings(
     dialect: Dialect = FOUND,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Settings:
-    """Make a release for each method and k, with `require` besides, and measure what is lost; nothing is written.
+    """Make a release for each method and k, with `require` in addition, and measure its loss; nothing is written.
 
-    Methods are those that make releases one at a time and generalize, the quickest first; after `budget` seconds no
-    further one is begun.
+    The methods are those that generalize and make releases independently, the fastest first. None is begun after
+    `budget` seconds.
     """
     table = Table.read(data, Schema.read(schema), dialect=dialect)
     names = [find(name).name for name in methods] or _suitable(table)

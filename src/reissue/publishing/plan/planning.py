@@ -50,12 +50,12 @@ def cpu_seconds() -> float:
 
 
 _SMALLEST = 5
-"""Rows of a group, at least: what is often asked of published microdata."""
+"""Minimum number of rows per group, as often required of published microdata."""
 _VALUES = re.compile(r"\b(simple-l|l)=(\d+)")
 
 
 def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]:
-    """Settings with the smallest groups of each kind: of 2 values, 3, and so on, as many as a group can hold."""
+    """Yield the settings with the smallest groups of each kind: of 2 values, of 3, and so on."""
     kinds = {_VALUES.sub(r"\1", one.sized(_SMALLEST).require): one for one in tried if _sized(one)}
     for setting in kinds.values():
         found = _VALUES.search(setting.require)
@@ -68,12 +68,12 @@ def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]
 
 
 def _sized(setting: Setting) -> bool:
-    """Whether the size of groups is all that is asked beside their values, by a method without a memory."""
+    """Whether its group size and number of values are all that a setting requires, by a method without memory."""
     return setting.size > 0 and not setting.options and find(setting.method).joinable
 
 
 def smallest(first: Setting, waves: Waves, fits: Callable[[Setting], bool | None]) -> None:
-    """Try sizes of groups, halving; `fits` says whether one withstands and costs less, None where it costs too much."""
+    """Bisect group sizes; `fits` returns whether a size withstands and costs less, or None if it costs too much."""
     low, high = first.size - 1, waves.fewest // 2
     while low < high:
         k = min(max(isqrt((low + 1) * high), low + 1), high)
@@ -84,9 +84,9 @@ def smallest(first: Setting, waves: Waves, fits: Callable[[Setting], bool | None
 
 
 _SMALL = 5_000
-"""Waves of this many rows together are continued twice: of few people chance makes more."""
+"""Waves with fewer rows in total are continued twice, since the fewer people, the larger the effect of chance."""
 _FIRST = 0.6
-"""The share of the time after which no further setting is tried before there is a recommendation."""
+"""The share of the budget after which no further setting is begun before there is a recommendation."""
 _TIME = "The budget of CPU time was spent: not tried to the end: {untried}. A larger `budget` may find more."
 _NO_ROOM = (
     "It was stopped before all settings that withstood were tried on further waves. A larger budget may find more."
@@ -100,28 +100,28 @@ _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a plan is."""
+    """The progress of a plan."""
 
     done: int
-    """Settings that are done with."""
+    """Number of finished settings."""
     settings: int
     now: str
-    """The setting under way."""
+    """The current setting."""
     seconds: float
-    """CPU seconds since it began."""
+    """CPU seconds since the start."""
     left: float | None
-    """CPU seconds that the rest may take, by what settings took so far; None: not known yet."""
+    """Estimated remaining CPU seconds, from those of earlier settings; None if not known yet."""
     so_far: Plan
-    """What was found until now; nothing is recommended yet."""
+    """The results so far, without a recommendation."""
 
 
 class _OutOfTimeError(Exception):
-    """The time is up."""
+    """The budget is spent."""
 
 
 @dataclass(eq=False)
 class _Search:
-    """A plan under way: what was found so far survives whatever stops it."""
+    """A plan in progress; its results survive whatever stops it."""
 
     waves: Waves
     limits: Limits
@@ -134,22 +134,22 @@ class _Search:
     further: tuple[tuple[Table, ...], ...] = ()
     """Simulated continuations."""
     second: Outcome | None = None
-    """Should none have room in both continuations: of those that have it in one, the one with most in the other."""
+    """If no setting withstands both continuations: the one that withstands one and gets furthest in the other."""
     losses: dict[str, float] = field(default_factory=dict)
-    """By name: what the first wave would lose by itself."""
+    """The loss of the first wave by itself, by setting."""
     withstood: dict[str, Rehearsal] = field(default_factory=dict)
-    """By name: what may go on."""
+    """The rehearsals of settings that withstood all waves, by setting."""
     unmended: list[Setting] = field(default_factory=list)
-    """What was exposed and not mended, because something that withstands costs less."""
+    """Settings that were exposed and not repaired, because a setting that withstands costs less."""
     refines: bool = True
-    """Whether settings between those that are given are tried, too."""
+    """Whether settings between the given ones are tried, too."""
     refining: bool = False
-    """Whether that is under way."""
+    """Whether that is in progress."""
     same: dict[tuple[int, float], Setting] = field(default_factory=dict)
-    """By size of groups and loss of the first wave: the setting that stands for all that make such releases."""
+    """By group size and loss of the first wave: the setting that stands for all that make the same releases."""
 
     def run(self, settings: Sequence[Setting]) -> str:
-        """Try settings; returns why it stopped early, or nothing."""
+        """Try settings; return why it stopped early, or an empty text."""
         self.waiting = list(settings)
         try:
             self._begin()
@@ -170,7 +170,7 @@ class _Search:
         return ""
 
     def learnt(self) -> str:
-        """What someone who learns would get out of the recommended series, as a sentence; nothing without one."""
+        """What an adversary who learns gets from the recommended series, in a sentence; empty without one."""
         best = self.recommended or self.second
         if best is None or self.limits.prior == "learned":
             return ""
@@ -182,9 +182,9 @@ class _Search:
             return _UNLEARNT
 
     def know_groups(self) -> None:
-        """Say of what withstood what someone gets who knows everyone's group: always of what is recommended.
+        """Find out what an adversary who knows everyone's group gets: always for the recommended setting.
 
-        Of all others as far as the budget goes, the cheapest first.
+        Then for all others that withstood, the cheapest first, as far as the budget goes.
         """
         best = self.recommended or self.second
         names = sorted(self.withstood, key=lambda name: self.outcomes[name].cost)
@@ -206,7 +206,7 @@ class _Search:
         return one is not None and one.setting.name == name
 
     def _late(self) -> bool:
-        """Whether what is left of the time is needed to look for room."""
+        """Whether the rest of the budget is needed for continuations."""
         return bool(self.withstood) and self._spent(_FIRST)
 
     def _spent(self, share: float = 1.0) -> bool:
@@ -214,20 +214,20 @@ class _Search:
         return self.budget is not None and cpu_seconds() - self.started > share * self.budget
 
     def _try_next(self) -> None:
-        """The next setting; one that loses more than another costs in all is not worth mending."""
+        """Try the next setting, with repairs unless its loss already exceeds the cost of one that withstands."""
         setting = self.waiting[0]
         least = min((self.outcomes[name].cost for name in self.withstood), default=1.0)
         self._try(setting, mended=self.losses[setting.name] <= least)
         self.waiting.pop(0)
 
     def _mend(self) -> None:
-        """Once more what was exposed without having been mended, and may cost less than what has room."""
+        """Retry, with repairs, exposed settings that may cost less than the recommended one."""
         for setting in [one for one in self.unmended if self._cheaper(one.name)]:
             self._try(setting, mended=True)
         self._choose()
 
     def _refine(self) -> None:
-        """Look for groups of another size, or of more or fewer values, that cost less than what is recommended."""
+        """Look for other group sizes and numbers of values that cost less than the recommended setting."""
         if not self.refines or self.recommended is None:
             return
         self.refining = True
@@ -236,9 +236,9 @@ class _Search:
         self.refining = False
 
     def _fits(self, setting: Setting) -> bool | None:
-        """Whether a setting has room at less cost than what is recommended; None where it costs too much.
+        """Whether a setting withstands a continuation at less cost than the recommended one; None if it costs too much.
 
-        One that makes a first release of the same loss as another one of that size makes the same releases.
+        A setting whose first release has the same loss as another one of the same size makes the same releases.
         """
         if self.recommended is not None and self.recommended.setting.name == setting.name:
             return True
@@ -256,7 +256,7 @@ class _Search:
         return self.recommended is not None and self.recommended.setting.name == same.name
 
     def _first_loss(self, setting: Setting) -> float | None:
-        """What the first wave would lose; None where it cannot be published."""
+        """The loss of the first wave; None if it cannot be published."""
         if setting.name not in self.losses:
             found = first_loss(setting, self.waves, self.limits)
             if isinstance(found, InputError | NotMetError):
@@ -266,15 +266,15 @@ class _Search:
         return self.losses[setting.name]
 
     def _less(self, loss: float) -> bool:
-        """Whether a loss is less than what is recommended costs, if anything is."""
+        """Whether a loss is below the cost of the recommended setting, if there is one."""
         return self.recommended is None or loss < self.recommended.cost
 
     def _cheaper(self, name: str) -> bool:
-        """Whether a setting costs less than the one that is recommended so far, if any is."""
+        """Whether a setting costs less than the recommended one, if there is one."""
         return self.recommended is None or self.outcomes[name].cost < self.recommended.cost
 
     def _choose(self) -> None:
-        """Look for room, the cheapest setting first, until one has it."""
+        """Try continuations, the cheapest setting first, until one withstands them."""
         for name in sorted(self.withstood, key=lambda name: self.outcomes[name].cost):
             if not self._cheaper(name):
                 return
@@ -287,13 +287,13 @@ class _Search:
         return text.format(untried="; ".join(setting.name for setting in self.waiting))
 
     def _begin(self) -> None:
-        """Try the first setting at once, so that there is something to see before all of them are sorted."""
+        """Try the first setting at once, so that there is a result before all of them are sorted."""
         if self.waiting:
             self._try(self.waiting[0], mended=True)
             self.waiting.pop(0)
 
     def _order(self) -> None:
-        """Sort by what the first wave loses; what cannot publish it is done with."""
+        """Sort settings by the loss of the first wave; drop those that cannot publish it."""
         for setting in list(self.waiting):
             self._watch(setting)
             if self._first_loss(setting) is None:
@@ -313,7 +313,7 @@ class _Search:
         self.withstood[setting.name] = rehearsal
 
     def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
-        """Whether as many simulated waves could be published, too: then nothing costs less."""
+        """Try a setting on the simulated continuations, and recommend it if it withstands them."""
         seconds, rooms = rehearsal.seconds, []
         for tables in self.further:
             further = rehearse(rehearsal.guessed(), tables, lambda: self._watch(setting))
@@ -331,7 +331,7 @@ class _Search:
             self.second = outcome
 
     def _watch(self, setting: Setting) -> None:
-        """Say how far it is; stop when the time is up."""
+        """Report progress; stop if the budget is spent."""
         seconds = cpu_seconds() - self.started
         if self._spent():
             raise _OutOfTimeError

@@ -51,29 +51,32 @@ __all__ = [
 
 _FULL = Thoroughness(story=False)
 _HALF = Thoroughness(story=False, scaling=Scaling(sweeps=20))
-"""Half of the gate's sweeps: where values change and tables are large that is near enough (measured: a tenth fewer)."""
+"""Half of the gate's sweeps: accurate enough for large tables with changing values (measured: a tenth fewer people)."""
 _LARGE = 5_000
-"""Rows of all waves together."""
+"""Total number of rows of all waves from which tables count as large."""
 _WINDOW = 4
-"""Of waves that are guesses anyway this many stay whole."""
+"""Number of simulated waves that are kept completely; they are guesses anyway."""
 _FEWER = 0.6
-"""Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
+"""Share of the allowed counterfeits for a method that does not limit them itself: later releases may need more."""
 _TURNS, _LEAVING_OUT = 9, 5
-"""How often a release is attacked at most, and of methods whose groups are not joined, which can only leave people out:
-what needs more repair than that does not withstand a continuation."""
+"""Maximum number of attacks on a release, and for methods that can only suppress records.
+
+A release that needs more repair than that does not withstand a continuation.
+"""
 _UNMENDED = " It was not repaired: it loses more than another setting that withstands costs in all."
 _QUERIES = 200
+"""Number of random queries by which a release's error is measured."""
 _SEED = 1
-"""The same random queries for every setting, so that they can be compared."""
+"""The seed of the random queries, the same for every setting, so that results are comparable."""
 
 
 class _TooManyError(NotMetError):
-    """More counterfeits than allowed: seen before anything is attacked."""
+    """A release with more counterfeits than allowed, noticed before it is attacked."""
 
 
 @dataclass(frozen=True, eq=False)
 class _AttackResult:
-    """What the joint attack found, and what it needs for the next release."""
+    """The result of the joint attack, and its state for the next release."""
 
     finding: Finding
     state: JointState | None
@@ -84,7 +87,7 @@ class _AttackResult:
 
     @property
     def near(self) -> Ints:
-        return np.empty(0, np.int64)  # a rehearsal's limit is lower than the policy's
+        return np.empty(0, np.int64)  # the limit of a rehearsal is lower than the policy's
 
     @property
     def withstood(self) -> bool:
@@ -104,7 +107,7 @@ class _WaveAttempt(Attempt):
     effort: Thoroughness
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
-        """The release, unless it costs too much."""
+        """Make the release, unless it has too many counterfeits."""
         release = super().anonymize(progress)
         real = release.table.rows - release.suppressed
         if release.counterfeits > (self.policy.counterfeits or 0) * real:
@@ -112,22 +115,22 @@ class _WaveAttempt(Attempt):
         return release
 
     def memory(self) -> Memory | None:
-        """As the last release left it."""
+        """The memory that the last release left."""
         return self.earlier[-1].draft.memory if self.earlier else None
 
     def after(self, *, accepts_history: bool) -> Any:
-        """The releases, or the last one's memory of them."""
+        """The earlier releases, or the last one's memory of them."""
         past = self.earlier[-1].draft.state if self.earlier and accepts_history else None
         if past is not None:
             return past
         return [one.tables["release"] for one in self.earlier]
 
     def seed(self) -> int:
-        """The same for every setting."""
+        """The seed of random choices, the same for every setting."""
         return 1000 * self.number + self.repairs.turns
 
     def attack(self, release: Release, _: Callable[[float], None]) -> _AttackResult:
-        """What all releases so far give away together."""
+        """Attack all releases so far together."""
         series = Series((read_published(release, self.schema),), self.schema, numbers=(self.number,))
         try:
             state = add(self.state, series, self.effort)
@@ -151,13 +154,13 @@ class Rehearsal:
     seconds: float = 0.0
     effort: Thoroughness = _FULL
     mended: bool = True
-    """Whether releases that expose few people are mended."""
+    """Whether releases that expose few people are repaired."""
     released: tuple[Release, ...] = field(default=(), repr=False)
     """All releases so far."""
 
     @classmethod
     def of(cls, setting: Setting, waves: Waves, limits: Limits, *, mended: bool = True) -> "Rehearsal":
-        """Before the first wave; against a limit that is a little lower."""
+        """Begin before the first wave, with a slightly lower limit."""
         watched = "counterfeits" in find(setting.method).options
         fewer = counterfeits_in_rehearsal(limits, waves)
         fewer = fewer if watched else min(fewer, _FEWER * limits.counterfeits)
@@ -170,16 +173,16 @@ class Rehearsal:
         )
 
     def guessed(self) -> "Rehearsal":
-        """The same on waves that are simulated: less work for each."""
+        """The same rehearsal with less effort, for simulated waves."""
         return replace(self, effort=replace(_HALF, window=_WINDOW))
 
     @property
     def over(self) -> bool:
-        """Whether it cannot go on."""
+        """Whether it has ended."""
         return self.verdict not in {RehearsalEnd.UNFINISHED, RehearsalEnd.WITHSTOOD}
 
     def advance(self, table: Table) -> "Rehearsal":
-        """After the next wave."""
+        """Return the rehearsal after the next wave."""
         started, number = time.process_time(), len(self.steps) + 1
         table = replace(table, schema=self.schema)
         wave = _WaveAttempt(
@@ -213,17 +216,17 @@ class Rehearsal:
         return replace(made, earlier=earlier, state=found.state, seconds=seconds, released=released)
 
     def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
-        """It cannot go on."""
+        """Return the rehearsal, ended with a verdict."""
         seconds = self.seconds + time.process_time() - started
         return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None, released=())
 
     def outcome(self, waves: Waves, room: int | None = None) -> Outcome:
-        """What is known of it so far."""
+        """Return the outcome so far."""
         return Outcome(self.setting, self.steps[: len(waves.tables)], self.verdict, self.reason, room, self.seconds)
 
 
 def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], None]) -> Rehearsal:
-    """Publish some waves, until one of them cannot be; `watch` is called before each of them."""
+    """Publish some waves until one of them cannot be; `watch` is called before each."""
     for table in tables:
         watch()
         rehearsal = rehearsal.advance(table)
@@ -233,15 +236,15 @@ def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], 
 
 
 def ended_by(problem: InputError | NotMetError) -> RehearsalEnd:
-    """Whether a problem is a verdict on the setting: a method that cannot publish such tables. Else it is an error."""
+    """Tell a verdict on the setting (the method cannot publish such tables) from an error."""
     verdict = isinstance(problem, NotMetError | RequirementError | DataError)
     return RehearsalEnd.IMPOSSIBLE if verdict else RehearsalEnd.NOT_TRIED
 
 
 def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputError | NotMetError:
-    """What the first wave would lose by itself, about; or the problem by which there is no release.
+    """Estimate the loss of the first wave by itself, or return the problem if there is no release.
 
-    Settings are only sorted by it: where nobody has to be left out, whom to leave out is not searched for.
+    It only sorts settings; where nobody must be suppressed, suppression is not searched for.
     """
     rehearsal = Rehearsal.of(setting, waves, limits)
     table = replace(waves.tables[0], schema=rehearsal.schema)
@@ -267,7 +270,7 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputE
 
 
 def _step(wave: _WaveAttempt, release: Release, found: _AttackResult, table: Table, seconds: float) -> RehearsedRelease:
-    """One release in numbers."""
+    """A release in numbers."""
     lost = compare(table, release, wave.schema, queries=_QUERIES, seed=_SEED)
     margins: Mapping[str, float] = lost.margins
     return RehearsedRelease(
@@ -291,7 +294,7 @@ _WHO = f"Someone who also learns which people tend to have which value (the atta
 
 
 def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> Outcome:
-    """The outcome of a setting that withstood, with what someone gets who knows everyone's group."""
+    """Add to the outcome of a setting what an adversary gets who knows everyone's group."""
     if outcome.steps[-1].knowledge == "groups":
         return replace(outcome, known_groups=KnownGroups(outcome.risk or 0.0, outcome.exposed))
     limits, known = {"joint": limit}, Knowledge(groups=True)
@@ -302,12 +305,12 @@ def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> O
 
 
 def learning_sentence(rehearsal: Rehearsal) -> str:
-    """A sentence: the limit is about adversaries who do not learn, so how far one gets who does is said beside it."""
+    """Say how far an adversary gets who learns which people tend to have which value: the limit does not cover that."""
     return sentence(attack(rehearsal.earlier, rehearsal.schema, only=_ATTACK)[_ATTACK])
 
 
 def sentence(finding: Finding) -> str:
-    """A finding in the words of a plan."""
+    """Return a finding in the words of a plan."""
     if finding.status == Status.NOT_RUN:
         return f"{_WHO} was not tried: {finding.reason}"
     above = finding.details.get("above")
@@ -324,7 +327,7 @@ def sentence(finding: Finding) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TriedSetting:
-    """What a setting costs and leaves exposed, and the first wave with its release; None where there is none."""
+    """The outcome of a setting, and the first wave with its release; None if there is none."""
 
     outcome: Outcome
     table: Table
@@ -342,7 +345,7 @@ def try_setting(
     dialect: Dialect = FOUND,
     progress: Callable[[float], None] = lambda _: None,
 ) -> TriedSetting:
-    """Publish the waves by one setting as a plan would, repaired where few are exposed; nothing is recorded."""
+    """Publish the waves by one setting as a plan would, with repairs if few people are exposed; record nothing."""
     schema = Schema.read(schema)
     limits = (limits or Limits()).for_schema(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)

@@ -156,6 +156,7 @@ def snb(size: Ints, classes: Ints, fraction: float) -> float | None:
 
 
 _STARTS = ((0.0, 0.0), (-2.0, -3.0), (1.0, 2.0), (-1.0, 2.0))
+"""Starting points of the search, on the scale of its logarithms; the best result counts."""
 
 
 def _classes_of_population(size: Ints, classes: Ints, fraction: float) -> float:
