@@ -1,4 +1,4 @@
-"""The examples in the docstrings of public names run, and every public name has one."""
+"""The examples in the docstrings of public names run, and every public function and class but errors has one."""
 
 import doctest
 from pathlib import Path
@@ -20,7 +20,7 @@ def example(name: str) -> doctest.DocTest:
 def test_the_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     test = example(name)
-    assert test.examples, name
+    assert test.examples or name.endswith("Error"), name
     printed: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(test, out=printed.append, clear_globs=False)
