@@ -90,9 +90,9 @@ def test_what_is_only_likely_is_told_by_what_others_take() -> None:
     one = copy(g2=("Ann Ben Cas Dan", "flu flu flu cold"))
     finding = attack([one], SCHEMA, only="joint")["joint"]
     case = sound(finding, secrets=["name-"], published=["20-29"])
-    assert "flu is 75% likely." in case["steps"][1]
+    assert "flu with a probability of 75%: " in case["steps"][1]
     assert "the 3 other people of the group would hold 2.2 of its 3 records of flu." in case["steps"][2]
-    assert case["steps"][-1] == "So that the person had flu in release 1 is 75% likely; the limit is 75%."
+    assert case["steps"][-1] == "So this person had flu in release 1 with a probability of 75%; the limit is 75%."
     (group,) = case["picture"]["groups"]
     assert (group["people"], group["before"], group["new"]) == (["this person"], 0, 3)
 
@@ -119,7 +119,7 @@ def test_what_was_learnt_of_counterfeits_is_told(tmp_path: Path) -> None:
     assert finding.details["counterfeits_learnt"]
     assert finding.details["sure"] == 0
     case = sound(finding, secrets=[])
-    assert any("what newcomers and counterfeits tend to have was learnt" in step for step in case["steps"])
+    assert any("what newcomers and counterfeits tend to have was estimated" in step for step in case["steps"])
 
 
 def test_nothing_likely_is_shown_as_certain() -> None:

@@ -16,6 +16,10 @@ SCHEMA = Schema.of_columns(quasi=["born"], sensitive=["disease"], taxonomies={"b
 PATIENTS = pl.DataFrame({"born": ["q1"] * 2 + ["q2"] * 6, "disease": ["HIV"] * 2 + ["none"] * 6})
 
 
+def said(probability: float) -> str:
+    return "it is certain" if probability == 1 else f"with a probability of {100 * probability:.3g}%"
+
+
 def test_andre_and_kim() -> None:
     """Of 28 tables one leads to the release: with both HIV among the two of November."""
     release = ri.anonymize(PATIENTS, SCHEMA, "simple-l=2:HIV", method="topdown", seed=0)
@@ -26,9 +30,12 @@ def test_andre_and_kim() -> None:
         case = sound(found)
         assert case["steps"] == [
             "The adversary knows everyone's quasi-identifiers and group, the algorithm, and what it was asked for.",
-            "Take someone in a group of release 1 (born *): its 8 records give this person HIV with 25%.",
+            (
+                "By itself, release 1 links this person to HIV with a probability of 25%: the group (born *) has 8 "
+                "records."
+            ),
             "The adversary tries which tables lead to this very release: 1 of 28.",
-            "In those the person has HIV with 100%; the limit is 50%.",
+            "So it is certain that this person had HIV in release 1; the limit is 50%.",
         ]
         picture = case["picture"]
         assert (picture["counts"][0], picture["counts"][-1], sum(picture["counts"])) == (6, 2, 8)
@@ -59,5 +66,5 @@ def test_mondrian_at_any_size(people: int) -> None:
         return
     case = sound(found, secrets=["patient-", *zips])
     assert sum(case["picture"]["counts"]) == found.population - found.details["unknown"]
-    assert f"with {100 * (found.worst or 0):.3g}%" in case["steps"][3]
+    assert said(found.worst or 0) in case["steps"][3]
     assert (len(case["steps"]) == 5) == (found.details["unknown"] > 0)

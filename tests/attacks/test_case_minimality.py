@@ -18,6 +18,10 @@ def counts(found: Finding) -> dict[float, int]:
     return {edge: number for edge, number in bins if number}
 
 
+def said(probability: float) -> str:
+    return "it is certain" if probability == 1 else f"with a probability of {100 * probability:.3g}%"
+
+
 def test_table_i_andre_and_kim() -> None:
     found = finding(rows(("Q", "HIV", 2), ("Q", NON, 6)), people(("q1", 2), ("q2", 6)), "simple-l=2:HIV")
     case = sound(found)
@@ -26,12 +30,12 @@ def test_table_i_andre_and_kim() -> None:
             "The adversary knows everyone's quasi-identifiers: a group of release 1 (QID Q) has 8 people, with 2 "
             "different exact quasi-identifiers. Take the 2 who share theirs."
         ),
-        "By itself the release links them to HIV with 25%: 2 of 8 records show it.",
+        "By itself, release 1 links these 2 people to HIV with a probability of 25%: 2 of 8 records show it.",
         (
             "Nothing is generalized without need, so before, some people with the same quasi-identifiers broke "
             "simple-l=2:HIV: ways to hand out the values in which nobody did are excluded."
         ),
-        "So these 2 people have HIV with 100%; the limit is 50%.",
+        "So it is certain that these 2 people had HIV in release 1; the limit is 50%.",
     ]
     assert counts(found) == {0.05: 6, 1.0: 2}
     assert "q1" not in str(case)
@@ -73,4 +77,4 @@ def test_own_releases_and_files(method: str) -> None:
         assert sum(case["picture"]["counts"]) == found.population
         assert case["picture"]["limit"] == found.limit
         assert ("(age " in case["steps"][0]) == (method != "anatomy")
-        assert f"with {100 * (found.worst or 0):.3g}%" in case["steps"][-1]
+        assert said(found.worst or 0) in case["steps"][-1]

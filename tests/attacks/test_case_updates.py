@@ -57,12 +57,12 @@ def test_ben_of_tables_3_and_4() -> None:
             "The adversary knows that the person is in releases 1 and 2, and knows the person's quasi-identifiers: "
             "that tells the person's group in each of them."
         ),
-        "By itself, release 1 shows 2 values there: Flu is 50% likely.",
+        "By itself, release 1 links this person to Flu with a probability of 50%: it shows 2 values there.",
         (
             "A value can only become what the update model says, so each value needs a way through all of these "
             "groups: of the 2 in release 1, 1 is ruled out and 1 left."
         ),
-        "So that the person had Flu in release 1 is certain; the limit is 50%.",
+        "So it is certain that this person had Flu in release 1; the limit is 50%.",
     ]
 
 

@@ -4,8 +4,8 @@ import polars as pl
 
 from reissue import anonymize, synth
 from reissue.attacks import Attack, registered
-from reissue.attacks.cases import histogram, row_texts, short, shown, value_text
 from reissue.attacks.findings import Findings, Status, not_run
+from reissue.attacks.stories import histogram, row_texts, short, shown, value_text
 from reissue.publishing.attack import attack
 from reissue.words import listed, plural
 from tests.attacks.cases import sound

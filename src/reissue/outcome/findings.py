@@ -6,7 +6,7 @@ from typing import Any
 
 from reissue.attacks import Attack, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
-from reissue.attacks.pictures import Bars, Picture
+from reissue.attacks.stories import Bars, Picture
 from reissue.errors import Why
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.words import listed, number, percent, plural

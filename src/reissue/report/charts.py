@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reissue.attacks.pictures import Bars, IntervalCounts
+from reissue.attacks.stories import Bars, IntervalCounts
 from reissue.outcome.findings import RiskGrowth
 from reissue.outcome.plan import PlanFrontier
 from reissue.outcome.series import SeriesLoss, SeriesRisk

@@ -7,7 +7,7 @@ drawn as a table or with boxes of text needs no geometry and goes through as it 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reissue.attacks.pictures import (
+from reissue.attacks.stories import (
     Candidates,
     CutHistory,
     EquationGroup,

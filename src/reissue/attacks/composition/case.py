@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import case, short, value_text
 from reissue.attacks.composition.boxes import SeriesBoxes
 from reissue.attacks.composition.places import Part, Place, people_there
-from reissue.attacks.pictures import Candidates, Shown, TargetGroup
+from reissue.attacks.stories import Candidates, Shown, TargetGroup, case, short, value_text
 from reissue.published.boxes import CommonColumn
 from reissue.words import listed, plural
 

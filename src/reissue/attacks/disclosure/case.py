@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from reissue.attacks.cases import case, in_words, shown, value_text
 from reissue.attacks.disclosure.counting import ColumnShares, ReleaseDisclosure
-from reissue.attacks.pictures import Case
+from reissue.attacks.stories import Case, case, in_words, shown, value_text
 from reissue.errors import InternalError
 from reissue.words import percent, plural
 

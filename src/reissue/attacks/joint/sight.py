@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats
-from reissue.attacks.cases import box_text, shown
 from reissue.attacks.joint.update_model import keeps_values
-from reissue.attacks.pictures import Shown
+from reissue.attacks.stories import Shown, box_text, shown
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.people.knowledge import Knowledge, assumed

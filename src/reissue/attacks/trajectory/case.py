@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import case, in_words, shown
-from reissue.attacks.pictures import Bars, Case
+from reissue.attacks.stories import Bars, Case, case, in_words, shown
 from reissue.attacks.trajectory.classes import LookedAt, SeatHistories, TrajectoryClasses
 from reissue.published import PublishedRelease
 from reissue.words import plural

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import case, in_words, short
-from reissue.attacks.pictures import Case, Matrix
+from reissue.attacks.stories import Case, Matrix, case, in_words, short
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.papers.coalition.records import ProviderRecords
 from reissue.requirements import Requirement

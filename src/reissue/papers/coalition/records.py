@@ -7,9 +7,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import box_text, row_texts, shown
 from reissue.attacks.insiders import frame_of, people_of_rows, provider_column, repeated
-from reissue.attacks.pictures import Shown
+from reissue.attacks.stories import Shown, box_text, row_texts, shown
 from reissue.counting.cells import Domain, Margin
 from reissue.counting.keys import pack, rank
 from reissue.counting.people import ValueSets

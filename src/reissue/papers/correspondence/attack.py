@@ -20,8 +20,8 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.pictures import Case
 from reissue.attacks.registry import Accepts, Heading, attack
+from reissue.attacks.stories import Case
 from reissue.counting.segments import ranges
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reissue.attacks.cases import case, in_words, shown, value_text
-from reissue.attacks.pictures import Case, TargetGroup
+from reissue.attacks.stories import Case, TargetGroup, case, in_words, shown, value_text
 from reissue.papers.correspondence.boxes import Exposure
 from reissue.published.boxes import SeriesCounts
 from reissue.words import listed, plural

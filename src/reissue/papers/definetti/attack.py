@@ -27,8 +27,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.findings import Finding, Status, not_run
-from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
+from reissue.attacks.stories import Case
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError
 from reissue.papers.definetti.case import tell

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import case
-from reissue.attacks.pictures import Bars, Case
+from reissue.attacks.stories import Bars, Case, case
 from reissue.words import percent
 
 __all__ = ["tell"]

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.attacks.cases import case
 from reissue.attacks.joint.attack import solve_crowd
 from reissue.attacks.joint.claims import Claims, plain_lens, tenths
 from reissue.attacks.joint.fold import traits_of, with_learned_features
 from reissue.attacks.joint.sight import see, with_histories
-from reissue.attacks.pictures import Bars, Case
+from reissue.attacks.stories import Bars, Case, case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series

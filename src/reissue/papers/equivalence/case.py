@@ -10,8 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks.cases import case, group_text, in_words, short, value_text
-from reissue.attacks.pictures import Case, CutHistory, HistoryEdge, HistoryNode
+from reissue.attacks.stories import (
+    Case,
+    CutHistory,
+    HistoryEdge,
+    HistoryNode,
+    case,
+    group_text,
+    in_words,
+    short,
+    value_text,
+)
 from reissue.papers.equivalence.exact import BucketHistory, Witness, witness
 from reissue.papers.equivalence.propagation import Equivalences, apart_from, rests
 from reissue.papers.tracking.membership import Membership

@@ -26,8 +26,8 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.findings import Finding, Status, not_run
-from reissue.attacks.pictures import Case
 from reissue.attacks.registry import Runs, attack
+from reissue.attacks.stories import Case
 from reissue.counting.cells import Domain
 from reissue.data.draws import draw_key, with_draws
 from reissue.data.table import Table, to_polars

@@ -3,10 +3,8 @@
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.attacks.cases import box_text, case, histogram, in_words, set_text
-from reissue.attacks.pictures import Case
+from reissue.attacks.stories import Case, Link, box_text, histogram, in_words, set_text, story_of
 from reissue.release.release import Release
-from reissue.words import percent
 
 __all__ = ["tell"]
 
@@ -38,16 +36,18 @@ def tell(
     values = np.unique(inside[asked[column][inside]])
     value = set_text(source.table.domain, values if len(values) else np.flatnonzero(asked[column]))
     look = box_text(source, int(groups[person]))
-    where = f"release {number}" + (f" ({in_words(look)})" if look else "")
-    share, surely = percent(shares[person, column]), percent(believed[person, column])
+    where = f" ({in_words(look)})" if look else ""
     unknown = int((~known).sum())
-    steps = [
-        "The adversary knows everyone's quasi-identifiers and group, the algorithm, and what it was asked for.",
-        f"Take someone in a group of {where}: its {len(inside):,} records give this person {value} with {share}.",
-        f"The adversary tries which tables lead to this very release: {worlds}.",
-        f"In those the person has {value} with {surely}; the limit is {percent(limit)}.",
-    ]
-    if unknown:
-        steps.append(f"About {unknown:,} people too few tables remain to say anything; the picture leaves them out.")
+    more = [f"About {unknown:,} people too few tables remain to say anything; they are not drawn."] if unknown else []
     counted = np.ones(int(known.sum()), np.int64)
-    return case(steps, histogram(believed[known].max(axis=1, initial=0.0), counted, limit, "posterior"))
+    link = Link(
+        "The adversary knows everyone's quasi-identifiers and group, the algorithm, and what it was asked for.",
+        number,
+        value,
+        f"the group{where} has {len(inside):,} records",
+        float(shares[person, column]),
+        (f"The adversary tries which tables lead to this very release: {worlds}.",),
+        float(believed[person, column]),
+        limit,
+    )
+    return story_of(link, histogram(believed[known].max(axis=1, initial=0.0), counted, limit, "posterior"), more)

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.attacks.cases import box_text, shown
 from reissue.attacks.findings import Finding, Status, not_run
-from reissue.attacks.pictures import Case
 from reissue.attacks.registry import Accepts, attack
+from reissue.attacks.stories import Case, box_text, shown
 from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError, Why
 from reissue.methods.registry import known

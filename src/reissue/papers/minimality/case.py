@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.attacks.cases import case, histogram, in_words, set_text
-from reissue.attacks.pictures import Case, Shown
+from reissue.attacks.stories import Case, Link, Shown, histogram, in_words, set_text, story_of
 from reissue.papers.minimality.credible import Credibility
 from reissue.papers.minimality.linkage import Linkage
 from reissue.requirements import Requirement
-from reissue.words import percent, plural
+from reissue.words import plural
 
 __all__ = ["WorstClass", "tell", "worst_of"]
 
@@ -50,36 +49,25 @@ def tell(
 ) -> Case:
     """The case of a release; `asked` are the sets of values that people are linked to."""
     worst = worst_of(linkage, found)
-    picture = histogram(found.worst, linkage.placed, limit, "credibility")
-    return case(_steps(number, linkage, found, asked[worst.column], worst, requirement, limit, look), picture)
-
-
-def _steps(
-    number: int,
-    linkage: Linkage,
-    found: Credibility,
-    mask: Bools,
-    worst: WorstClass,
-    requirement: Requirement,
-    limit: float,
-    look: Shown,
-) -> list[str]:
     counts = linkage.counts
     inside = counts.group == worst.group
-    stock = counts.count[inside] * mask[counts.value[inside]]
+    stock = counts.count[inside] * asked[worst.column][counts.value[inside]]
     size, hits = int(counts.sizes[worst.group]), int(stock.sum())
-    value = set_text(linkage.domain, counts.value[inside][stock > 0])
     where = f"release {number}" + (f" ({in_words(look)})" if look else "")
     alone = worst.people == 1
     who = "one who shares them with nobody else there" if alone else f"the {worst.people:,} who share theirs"
     classes = int((linkage.grp == worst.group).sum())
     people = f"{plural(size, 'person', 'people')}, with {classes:,} different exact quasi-identifiers"
-    whom = "this person" if alone else "them"
     share, believed = found.shares[worst.cls, worst.column], found.believed[worst.cls, worst.column]
-    sentences = [
+    link = Link(
         f"The adversary knows everyone's quasi-identifiers: a group of {where} has {people}. Take {who}.",
-        f"By itself the release links {whom} to {value} with {percent(share)}: {hits:,} of {size:,} records show it.",
-        _EXCLUDED.format(requirement=requirement) if believed > share + _SLACK else _NOTHING,
-    ]
-    they = "this person has" if alone else f"these {worst.people:,} people have"
-    return [*sentences, f"So {they} {value} with {percent(believed)}; the limit is {percent(limit)}."]
+        number,
+        set_text(linkage.domain, counts.value[inside][stock > 0]),
+        f"{hits:,} of {size:,} records show it",
+        float(share),
+        (_EXCLUDED.format(requirement=requirement) if believed > share + _SLACK else _NOTHING,),
+        float(believed),
+        limit,
+        "this person" if alone else f"these {worst.people:,} people",
+    )
+    return story_of(link, histogram(found.worst, linkage.placed, limit, "credibility"))

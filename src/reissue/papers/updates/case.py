@@ -13,8 +13,18 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import case, group_text, value_text
-from reissue.attacks.pictures import Case, PathColumn, PathEdge, PathNode, Paths, Shown
+from reissue.attacks.stories import (
+    Case,
+    Link,
+    PathColumn,
+    PathEdge,
+    PathNode,
+    Paths,
+    Shown,
+    group_text,
+    story_of,
+    value_text,
+)
 from reissue.papers.tracking.membership import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -70,8 +80,8 @@ def tell(
         if len(json.dumps(found)) < _LARGEST or most == _NODES[-1]
     )
     several = linked.groups is not None and bool((linked.groups[person, graph.releases] < 0).any())
-    steps = _steps(series, graph, int(np.flatnonzero(graph.releases == release)[0]), len(shown), limit)
-    return case([_known(series, graph, several=several), *steps], picture)
+    at = int(np.flatnonzero(graph.releases == release)[0])
+    return story_of(_link(series, graph, at, limit, several=several), picture, _shown(graph, len(shown)))
 
 
 # --- the graph -------------------------------------------------------------------------------------------------------
@@ -197,23 +207,26 @@ def _known(series: Series, graph: _Graph, *, several: bool) -> str:
     )
 
 
-def _steps(series: Series, graph: _Graph, at: int, shown: int, limit: float) -> list[str]:
-    numbers = [series.numbers[release] for release in graph.releases.tolist()]
-    here = f"release {numbers[at]}"
-    best = int(graph.posterior[at].argmax())
-    value, alone = graph.names[at][best], graph.share[at]
-    likelier = "" if np.isclose(alone[best], alone.max()) else f", another one even {percent(alone.max())}"
-    seen = plural(len(alone), "value")
-    sentences = [f"By itself, {here} shows {seen} there: {value} is {percent(alone[best])} likely{likelier}."]
-    if len(numbers) > 1:
-        sentences.append(_ruled_out(graph, at, here))
+def _link(series: Series, graph: _Graph, at: int, limit: float, *, several: bool) -> Link:
+    number = series.numbers[int(graph.releases[at])]
+    best, alone = int(graph.posterior[at].argmax()), graph.share[at]
+    likelier = "" if np.isclose(alone[best], alone.max()) else f", and another one has {percent(alone.max())}"
     certain = np.count_nonzero(graph.posterior[at]) == 1
-    chance = "certain" if certain else f"{percent(graph.posterior[at][best])} likely"
-    limits = f"the limit is {percent(limit)}"
-    sentences.append(f"So that the person had {value} in {here} is {chance}; {limits}.")
-    if shown < len(numbers):
-        sentences.append(f"The picture shows the {shown} of the {len(numbers)} releases that tell most.")
-    return sentences
+    return Link(
+        _known(series, graph, several=several),
+        number,
+        graph.names[at][best],
+        f"it shows {plural(len(alone), 'value')} there{likelier}",
+        float(alone[best]),
+        (_ruled_out(graph, at, f"release {number}"),) if len(graph.releases) > 1 else (),
+        1.0 if certain else min(float(graph.posterior[at][best]), 1 - 1e-9),
+        limit,
+    )
+
+
+def _shown(graph: _Graph, shown: int) -> list[str]:
+    total = len(graph.releases)
+    return [f"The picture shows the {shown} of the {total} releases that tell most."] if shown < total else []
 
 
 def _ruled_out(graph: _Graph, at: int, here: str) -> str:

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks.cases import case, value_text
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged
 from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
-from reissue.attacks.joint.story.steps import likely_steps, proof_steps
-from reissue.attacks.pictures import Case, Shown
+from reissue.attacks.joint.story.steps import likely_link, proof_steps
+from reissue.attacks.stories import Case, Shown, case, story_of, value_text
 from reissue.protection import ValueView
 from reissue.solver.deduction import Neighbourhood, Proof, prove, refute
 from reissue.solver.observation import Observation
@@ -82,7 +81,7 @@ def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
     place, value = int(claims.release[person]), int(claims.value[person])
     if value < 0:
         return None
-    return case(likely_steps(scene, person, place, value), picture_of_person(scene, person, place))
+    return story_of(likely_link(scene, person, place, value), picture_of_person(scene, person, place))
 
 
 def _through(solved: SolvedSeries, view: ValueView) -> SolvedSeries:

@@ -7,8 +7,7 @@ from string import ascii_uppercase
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.attacks.cases import value_text
-from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
+from reissue.attacks.stories import EquationGroup, EquationRow, Equations, Shown, value_text
 from reissue.solver import Posterior
 from reissue.solver.deduction import Equation, Neighbourhood, Proof
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import in_words
 from reissue.attacks.joint.story.picture import Letters, Scene, expected_of_others
+from reissue.attacks.stories import Link, in_words
 from reissue.solver.deduction import Proof, Rule, Step
 from reissue.words import listed, percent, plural
 
-__all__ = ["likely_steps", "proof_steps"]
+__all__ = ["likely_link", "proof_steps"]
 
 _MOST = 3
 """Sentences about conclusions."""
@@ -102,14 +102,29 @@ def _group(scene: Scene, proof: Proof) -> str:
     return f"{where} in {scene.release(proof.place)}{look} {shows} {', '.join(values[:_VALUES])}{more}."
 
 
-def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]:
+def likely_link(scene: Scene, person: int, place: int, value: int) -> Link:
     """What a release says by itself, and what all of them say together."""
     groups = scene.around.groups(person, place)
     counts, chances = scene.counts(place, groups), scene.chances(person, place)
-    size, here, name = sum(counts.values()), scene.release(place), scene.name(value)
+    size = sum(counts.values())
     where = f"a group of {plural(size, 'record')}" if len(groups) == 1 else f"{len(groups)} groups that the person fits"
-    alone = f"By itself, {here} shows {plural(len(counts), 'value')} in {where}{_look(scene, place, groups)}"
-    sentences = [_known(scene), f"{alone}: {name} is {percent(counts.get(value, 0) / max(size, 1))} likely."]
+    certain = len([one for one in chances.values() if one > 0]) == 1
+    return Link(
+        _known(scene),
+        scene.numbers[place],
+        scene.name(value),
+        f"it shows {plural(len(counts), 'value')} in {where}{_look(scene, place, groups)}",
+        counts.get(value, 0) / max(size, 1),
+        tuple(_reasons(scene, person, place, value)),
+        1.0 if certain else min(chances.get(value, 0.0), 1 - 1e-9),
+        scene.limit,
+    )
+
+
+def _reasons(scene: Scene, person: int, place: int, value: int) -> list[str]:
+    """Why all releases together say something else."""
+    groups, sentences = scene.around.groups(person, place), list[str]()
+    counts, chances = scene.counts(place, groups), scene.chances(person, place)
     gone = sum(not chances.get(one) for one in counts)
     if gone:
         sentences.append(
@@ -122,7 +137,7 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         hold = "1 other person" if others == 1 else f"{others:,} other people"
         sentences.append(
             f"Solved for everyone at once, the {hold} of the group would hold {_amount(taken)} of its "
-            f"{plural(counts.get(value, 0), 'record')} of {name}."
+            f"{plural(counts.get(value, 0), 'record')} of {scene.name(value)}."
         )
     else:
         sentences.append(
@@ -130,18 +145,16 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         )
     if scene.posterior.shares_estimated:
         sentences.append(
-            "Groups were made by value: what newcomers and counterfeits tend to have was learnt from what was solved."
+            "Groups were made by value: what newcomers and counterfeits tend to have was estimated from the solution."
         )
     if scene.posterior.departures_differ:
         sentences.append(_leaving(scene, person, value))
     if scene.learns:
         sentences.append(
-            "From what was solved it was learnt which values people have who are alike in their quasi-identifiers, "
-            "arrived at the same time or stayed as long, of each person from other people's groups only."
+            "Which values people tend to have who have similar quasi-identifiers, arrived together or stayed as long, "
+            "was estimated too: for each person from other people's groups only."
         )
-    sure = len([one for one in chances.values() if one > 0]) == 1
-    chance = "certain" if sure else f"{percent(chances.get(value, 0.0))} likely"
-    return [*sentences, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
+    return sentences
 
 
 def _leaving(scene: Scene, person: int, value: int) -> str:
@@ -152,7 +165,7 @@ def _leaving(scene: Scene, person: int, value: int) -> str:
     here, all_people = float(leaving.rates[value]), float((leaving.rates * leaving.often).sum())
     stays = last + 1 == len(scene.numbers)
     fate = "is in the last release" if stays else f"is not in {scene.release(last + 1)} any more"
-    how = "is known" if leaving.known else "was learnt from what was solved"
+    how = "is known" if leaving.known else "was estimated from the solution"
     if 1 / _DIFFER < here / all_people < _DIFFER:
         return f"How soon people with each value leave {how}; those with {scene.name(value)} leave about as others do."
     return (
