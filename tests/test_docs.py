@@ -141,6 +141,13 @@ def test_the_paths_that_contributing_names_exist() -> None:
         assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+def test_the_modules_that_how_it_works_names_exist() -> None:
+    text = (ROOT / "docs" / "concepts" / "how-it-works.md").read_text()
+    named = re.findall(r"`((?:solver|attacks)/[\w/.]+)`", text)
+    assert len(named) > 4
+    assert not [name for name in named if not (ROOT / "src" / "reissue" / name).exists()]
+
+
 def test_every_promise_names_a_test_that_exists() -> None:
     text = (ROOT / "docs" / "concepts" / "promise.md").read_text()
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)

@@ -21,7 +21,7 @@ __all__ = ["SmallGroups", "exact_messages", "others", "ruled_out", "small_groups
 
 LARGEST = 2_048
 """Product of counts plus one above which a group is left to iterative scaling, close where groups are large
-(decision 0192). Small enough for numbers of 16 bits."""
+(decision 0195). Small enough for numbers of 16 bits."""
 _CELLS = 4_000_000
 """Numbers that are held at a time (32 MB)."""
 _WIDEST = (LARGEST - 1).bit_length()

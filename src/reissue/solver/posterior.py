@@ -202,7 +202,7 @@ class Problem:
     """Whether persons are seats."""
     expected_counts: bool
     """Whether EM counts by the scaled posterior: not of seats nor of groups made by value, where expected counts say
-    too little (decision 0210)."""
+    too little (decision 0195)."""
 
     @classmethod
     def of(

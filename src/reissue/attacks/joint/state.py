@@ -38,7 +38,7 @@ __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "remembering
 WINDOW = 12
 """Releases that stay whole: a year of months. On a year and a half, posteriors of today's values change by 0.01."""
 _NEAR, _NEAR_BY_DEPARTURES = 0.98, 0.95
-"""Share of the limit from which on someone is near it (decision 0193); departure rates move more (decision 0209)."""
+"""Share of the limit from which on someone is near it (decision 0220); departure rates move more (decision 0209)."""
 
 
 @dataclass(frozen=True)
