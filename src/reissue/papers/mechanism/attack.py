@@ -19,6 +19,7 @@ together, so it is run only where it is asked for by name. O(worlds x one run of
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,9 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 )
 def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     """Attack every release of our own, and report the worst."""
-    outcomes = [_outcome(release, series, knowledge) for release in series.releases]
+    # Whatever stands in the way of one release stops the attack before any worlds are gone through.
+    ready = [_ready(release, series, knowledge) for release in series.releases]
+    outcomes = [_outcome(one, series, knowledge) for one in ready]
     worst = max(outcomes, key=lambda outcome: (outcome.people, outcome.posterior))
     gaps = [outcome for outcome in outcomes if not outcome.known.all()]
     details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
@@ -283,20 +286,58 @@ class _Outcome:
         )
 
 
-def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Outcome:
-    """Attack one release: Mondrian by what it refused, at any size; others by running them again."""
+class _Way(Enum):
+    """How the worlds of a release are gone through."""
+
+    BLIND = "whatever the values are, the same release comes out"
+    REFUSALS = "by what Mondrian refused, component by component, at any size"
+    AGAIN = "by running the algorithm again, everyone at once"
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A release that can be attacked."""
+
+    source: Release
+    requirement: Requirement
+    way: _Way
+    budget: int
+
+
+def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Ready:
+    """The holder's release and how to attack it; CannotRunError where that is known to be impossible."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or _made_again(release, series, knowledge, requirement)
     requirement = by_column(requirement, source.table.margins, source.table.domain)
-    more = 10 if series.exact else 1
+    more, rng = 10 if series.exact else 1, np.random.default_rng(0)
+    possible_worlds(source)
     plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
     if not knowledge.algorithm and find(source.method).blind and not requirement.sensitive:
-        # Whatever the values are, the same release comes out.
-        parts = by_components(possible_worlds(source), [], requirement)
-    elif plain and source.suppressed == 0 and source.method == "mondrian":
-        parts = _refused_by_mondrian(source, requirement, 10 * BUDGET * more)
+        return _Ready(source, requirement, _Way.BLIND, BUDGET)
+    if plain and source.suppressed == 0 and source.method == "mondrian":
+        _same_drafts(source, "mondrian", {}, rng)
+        return _Ready(source, requirement, _Way.REFUSALS, 10 * BUDGET * more)
+    budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
+    if budget < _LEAST:
+        raise CannotRunError(
+            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more.",
+            too_large=True,
+        )
+    algorithm = knowledge.algorithm or source.method
+    if not callable(algorithm):
+        _same_drafts(source, algorithm, dict(knowledge.options), rng)
+    return _Ready(source, requirement, _Way.AGAIN, budget)
+
+
+def _outcome(ready: _Ready, series: Series, knowledge: Knowledge) -> _Outcome:
+    """Attack one release."""
+    source, requirement = ready.source, ready.requirement
+    if ready.way == _Way.AGAIN:
+        parts = _run_again(source, knowledge, ready.budget)
     else:
-        parts = _run_again(source, knowledge, more)
+        groups = source.draft.groups.astype(np.int64)
+        refusals = median_splits(source.table, groups) if ready.way == _Way.REFUSALS else []
+        parts = by_components(possible_worlds(source), refusals, requirement, budget=ready.budget)
     kept = source.draft.groups >= 0
     asked = value_sets(requirement, source.table.domain, knowledge.values, source.table.margins)
     believed, shares = _believed(parts.posterior, source, asked, kept)
@@ -306,22 +347,8 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     return _Outcome(parts, believed, shares[source.draft.groups[kept]], limit, source, asked)
 
 
-def _refused_by_mondrian(source: Release, requirement: Requirement, budget: int) -> Parts:
-    """Whatever the size of the table: every component of what was refused, on its own."""
-    possible = possible_worlds(source)
-    _same_drafts(source, "mondrian", {}, np.random.default_rng(0))
-    refusals = median_splits(source.table, source.draft.groups.astype(np.int64))
-    return by_components(possible, refusals, requirement, budget=budget)
-
-
-def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
+def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Parts:
     """All people at once, by running the algorithm."""
-    budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
-    if budget < _LEAST:
-        raise CannotRunError(
-            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more.",
-            too_large=True,
-        )
     belief = by_running(
         source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
     )
