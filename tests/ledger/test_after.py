@@ -1,4 +1,4 @@
-"""Releases of a ledger that are made after the earlier ones, from what is carried on: the same as from all of them."""
+"""Releases of a ledger that are made after the earlier ones: the same as from these releases themselves."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,37 +99,6 @@ def test_a_ledger_makes_what_the_method_makes_of_all_releases(
             earlier.append(expected.tables["release"])
 
 
-def _forget(ledger: Ledger, place: Path) -> None:
-    """Lose the tables of all releases."""
-    for one in ledger.releases:
-        (place / "files" / one.files["table.release"]).unlink()
-
-
-def test_earlier_releases_are_not_read_again(place: Path) -> None:
-    months = tables(1)
-    expected = [made_after(months[0], [])]
-    for table in months[1:3]:
-        expected.append(made_after(table, [one.tables["release"] for one in expected]))
-    with Ledger.create(place, plan()) as ledger:
-        for table in months[:2]:
-            publish(table, ledger)
-        _forget(ledger, place)
-        assert same(publish(months[2], ledger), expected[2])
-
-
-def test_what_was_lost_is_made_again_and_what_was_changed_refused(place: Path) -> None:
-    months = tables(2)
-    with Ledger.create(place, plan(attacks=[], alone=True)) as ledger:
-        earlier = [publish(table, ledger).tables["release"] for table in months[:3]]
-        path = place / "files" / ledger.release(3).files["past"]
-        path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
-        with pytest.raises(DataError, match="may be removed instead"):
-            publish(months[3], ledger)
-        path.unlink()
-        assert same(publish(months[3], ledger), made_after(months[3], earlier))
-        assert "past" in ledger.release(4).files
-
-
 def test_another_method_begins_anew(place: Path) -> None:
     """What one method keeps is nothing to another."""
     months = tables(9)
@@ -148,7 +117,6 @@ def test_another_policy_begins_anew(place: Path) -> None:
         ledger.amend(plan(require="k=2"))
         third = publish(months[2], ledger)
         assert same(third, made_after(months[2], earlier, k=2))
-        _forget(ledger, place)
         fourth = publish(months[3], ledger)
         assert same(fourth, made_after(months[3], [*earlier, third.tables["release"]], k=2))
 
@@ -156,7 +124,7 @@ def test_another_policy_begins_anew(place: Path) -> None:
 def test_ranges_that_cross_as_texts_only(place: Path) -> None:
     """[25, 29] and [28, 34] cross, but to a holder who knows nobody from 25 to 27 the one lies inside the other.
 
-    The attack, who does not know that, compares boxes; nothing is carried on, and every release is read again.
+    The attack, who does not know that, compares boxes.
     """
     rng = seeded(4)
     ages = [rng.choice([21, 22, 23, 24, 28, 29, 30, 33, 34]) for _ in range(400)]
@@ -175,7 +143,6 @@ def test_ranges_that_cross_as_texts_only(place: Path) -> None:
             assert same(publish(table, ledger), expected)
             earlier.append(expected.tables["release"])
         assert "[28, 34]" in earlier[2]["age"]
-        assert ["past" in one.files for one in ledger.releases] == [False, True, False, False]
 
 
 def test_adopted_releases_are_taken_up(place: Path, tmp_path: Path) -> None:
@@ -209,20 +176,3 @@ def test_a_table_that_lacks_records_is_refused(place: Path) -> None:
             publish(table, ledger)
         with pytest.raises(DataError, match=r"lacks \d+ records that release 1 published"):
             publish(months[0][5:], ledger)
-
-
-def test_the_last_two_are_kept_and_the_last_release_is_made_again(place: Path) -> None:
-    """What the method remembers is not what judges it: the attack reads the releases again."""
-    months = tables(8)
-    with Ledger.create(place, plan()) as ledger:
-        for table in months[:5]:
-            publish(table, ledger)
-        files = [one.files for one in ledger.releases]
-        assert "past" not in files[0]
-        assert all("past" in one and "state.correspondence" not in one for one in files[1:])
-        publish(months[5], ledger)
-        kept = [(place / "files" / one.files["past"]).exists() for one in ledger.releases[1:]]
-        assert kept == [False, False, True, True, True]
-        assert ledger.verify() == []
-        _forget(ledger, place)
-        assert publish_next(months[5], ledger, seed=SEED).again

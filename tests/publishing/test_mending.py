@@ -26,7 +26,7 @@ class Once(Attempt):
     def memory(self) -> None:
         return None
 
-    def after(self, *, accepts_history: bool) -> list[Release]:
+    def after(self) -> list[Release]:
         return []
 
     def seed(self) -> int:

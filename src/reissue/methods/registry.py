@@ -164,8 +164,6 @@ class Algorithm:
     """Whether it makes use of rows that may be left out."""
     state: type[MethodState] | None = None
     """What it leaves for the next release, if it follows people through a series."""
-    accepts_history: bool = False
-    """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
     by_regions: ByRegions | None = None
     """How it works region by region; None if it never can."""
     whole_table: str = ""
@@ -201,11 +199,8 @@ class Algorithm:
     """The policy with which a series by it may begin; None if it is not proposed for series."""
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None
     """A release and identifiers to the rows that must go with them, where leaving out a person alone is not enough."""
-    recheck: Callable[[Release, Options], object | None] | None = None
-    """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
-
-    May return a state for a ledger to keep, as what the next release comes after.
-    """
+    recheck: Callable[[Release, Options], None] | None = None
+    """Checks what it promises beyond the requirement, from the published tables; raises InternalError."""
     recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None
     """The same of a release that an engine counted, with the codings of the table that it was made of."""
 
@@ -280,7 +275,6 @@ def algorithm(
     options: Mapping[str, Option] | None = None,
     suppresses: bool = False,
     state: type[MethodState] | None = None,
-    accepts_history: bool = False,
     by_regions: ByRegions | None = None,
     whole_table: str = "",
     by_cells: bool = False,
@@ -297,7 +291,7 @@ def algorithm(
     remedies: Mapping[str, str] | None = None,
     suggestion: Suggestion | None = None,
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None,
-    recheck: Callable[[Release, Options], object | None] | None = None,
+    recheck: Callable[[Release, Options], None] | None = None,
     recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
@@ -310,7 +304,6 @@ def algorithm(
             dict(options or {}),
             suppresses=suppresses,
             state=state,
-            accepts_history=accepts_history,
             by_regions=by_regions,
             whole_table=whole_table,
             by_cells=by_cells,

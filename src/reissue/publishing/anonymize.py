@@ -163,8 +163,9 @@ def _of_table(
     draft = run_method(chosen, replace(job, table=table))
     progress(1.0)
     release = make_release(table, draft, recipe.requirement, recipe.method, rng)
-    state = chosen.recheck(release, recipe.options) if chosen.recheck else None
-    return replace(release, draft=replace(release.draft, state=state))
+    if chosen.recheck is not None:
+        chosen.recheck(release, recipe.options)
+    return release
 
 
 def _next_of_series(job: Job, recipe: Recipe, entry: SeriesTable) -> Release:

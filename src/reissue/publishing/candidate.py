@@ -168,11 +168,9 @@ class Candidate(Attempt):
         """As the ledger keeps it."""
         return self.ledger.memory(self.earlier, self.schema, self.policy.method)
 
-    def after(self, *, accepts_history: bool) -> Any:
+    def after(self) -> list[Any]:
         """As the ledger keeps them."""
-        from reissue.publishing.gate import after
-
-        return after(self.ledger, self.earlier, self.schema, accepts_history=accepts_history)
+        return [self.ledger.tables(one) for one in self.earlier]
 
     def seed(self) -> int:
         """The one that was asked for; else from the key, what was published before and the table."""
@@ -202,8 +200,6 @@ class Candidate(Attempt):
         files |= self._people(release, writer)
         if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
             files["memory"] = writer.keep(pack_memory(replace(release.draft.memory, key=b"")), ENDINGS["memory"])
-        elif release.draft.state is not None:
-            files["past"] = writer.keep(pack_state(release.draft.state), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         return ReleaseRecord(

@@ -22,7 +22,6 @@ from reissue.errors import CannotRunError, DataError, InternalError
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
-from reissue.papers.correspondence.history import ChainHistory, add_release
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Form, Release
@@ -30,7 +29,7 @@ from reissue.release.states import unpack_state
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
-__all__ = ["Attackable", "GateResult", "after", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
+__all__ = ["Attackable", "GateResult", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
 
 _FORMAT = 11
 """Goes up when attacks keep something else: states that were written before are made again."""
@@ -153,31 +152,6 @@ def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: 
     except DataError as problem:
         # It could be made again just as well, but then nobody would learn that something changes files.
         raise DataError(f"{problem} This one may be removed instead: it is made again from the releases.") from None
-
-
-def after(
-    ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, accepts_history: bool
-) -> ChainHistory | list[Any]:
-    """What was carried on of them, if the method can use that, else the releases themselves.
-
-    Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a lost file) the stored
-    releases are taken up again, once. Releases that cannot be followed are the method's to refuse.
-    """
-    if not accepts_history or not earlier:
-        return [ledger.tables(one) for one in earlier]
-    kept: ChainHistory | None = kept_state(ledger, earlier[-1], "past", schema, ChainHistory)
-    if kept is not None:
-        return kept
-    past = None
-    for one in earlier:
-        frame = read_published(ledger.tables(one), schema).generalized
-        try:
-            past = add_release(past, frame, schema) if frame is not None else None
-        except CannotRunError:
-            past = None
-        if past is None:
-            return [ledger.tables(one) for one in earlier]
-    return past or []
 
 
 def _part(progress: Callable[[float], None], turn: int, turns: int) -> Callable[[float], None]:

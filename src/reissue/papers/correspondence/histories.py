@@ -43,7 +43,7 @@ class EarlierCells:
     """What arrived after each earlier release."""
 
 
-def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> EarlierCells:
+def read_history(table: Table, after: Sequence[Any]) -> EarlierCells:
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
     own, common = _values(table, past)
@@ -56,7 +56,7 @@ def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> EarlierCe
     return EarlierCells(cells, own, past, _chained(past, columns, table, len(own)), arrived)
 
 
-def never_published(table: Table, after: ChainHistory | Sequence[Any]) -> Bools:
+def never_published(table: Table, after: Sequence[Any]) -> Bools:
     """The rows that no record of any earlier release can be: none has their value in a group that holds them.
 
     Only these may be left out of a growing table. To everyone else they arrive when they are first published; were a
@@ -89,10 +89,8 @@ def _values(table: Table, past: ChainHistory | None) -> tuple[Ints, Ints]:
     return own, common
 
 
-def _read_past(after: ChainHistory | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> ChainHistory | None:
-    """Earlier releases: as they were carried on, or else taken up one by one with the holder's own codings."""
-    if isinstance(after, ChainHistory):
-        return after
+def _read_past(after: Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> ChainHistory | None:
+    """The earlier releases, taken up one by one with the holder's own codings."""
     past = None
     for number, data in enumerate(after, start=1):
         release = read_published(data, schema)
@@ -112,25 +110,14 @@ def _lost(obstacle: CannotRunError) -> DataError:
     return DataError(f"The earlier releases cannot be followed: {obstacle}")
 
 
-def recheck(release: Release, after: ChainHistory | Sequence[Any]) -> ChainHistory | None:
-    """Attack what was published together with the earlier releases, with code that shares nothing with the search.
-
-    Returns earlier releases that were carried on, with this one, for the next; None if they were not, or cannot be.
-    """
-    schema, codings, frame = release.schema, release.table.codings, release.tables["release"]
-    carried = _carried(after, frame, schema) if isinstance(after, ChainHistory) else None
-    if carried is None:
-        past = list(replayed(after, schema, codings))[-1] if isinstance(after, ChainHistory) else None
-        whole = add_release(past or _read_past(after, schema, codings), frame, schema, codings)
-    else:
-        whole = carried
-    _refuse_exposed(whole, release.requirement.least)
-    return carried
+def recheck(release: Release, after: Sequence[Any]) -> None:
+    """Attack what was published together with the earlier releases, with code that shares nothing with the search."""
+    schema, codings = release.schema, release.table.codings
+    past = _read_past(after, schema, codings)
+    _refuse_exposed(add_release(past, release.tables["release"], schema, codings), release.requirement.least)
 
 
-def recheck_counted(
-    release: PublishedRelease, codings: Sequence[Coding], least: int, after: ChainHistory | Sequence[Any]
-) -> None:
+def recheck_counted(release: PublishedRelease, codings: Sequence[Coding], least: int, after: Sequence[Any]) -> None:
     """The same of a release that an engine counted."""
     past = _read_past(after, release.schema, codings)
     _refuse_exposed(add_release(past, release.main, release.schema, codings, release.weights), least)
@@ -142,14 +129,6 @@ def _refuse_exposed(whole: ChainHistory, least: int) -> None:
             "The release does not withstand the attack that it was made to withstand. Nothing was published. "
             "Please report this."
         )
-
-
-def _carried(past: ChainHistory, frame: pl.DataFrame, schema: Schema) -> ChainHistory | None:
-    """By what their texts say cuts may cross where the holder's own values lie apart; then nothing is carried on."""
-    try:
-        return add_release(past, frame, schema)
-    except CannotRunError:
-        return None
 
 
 def _tops(table: Table, codes: Codes) -> pl.DataFrame:

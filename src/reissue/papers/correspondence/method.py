@@ -34,7 +34,6 @@ from reissue.papers.correspondence.histories import (
     recheck_counted,
     refusal,
 )
-from reissue.papers.correspondence.history import ChainHistory
 from reissue.papers.correspondence.pools import Pool
 from reissue.release.release import Draft
 
@@ -46,7 +45,6 @@ __all__ = ["correspondence"]
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
     suppresses=True,
-    accepts_history=True,
     remedies={"correspondence": "it makes each release safe together with the earlier ones"},
     suggestion=Suggestion(
         suits=lambda _: True,
@@ -105,9 +103,7 @@ def _specialized(job: Job) -> Draft:
     return Draft(_rows(job.table, cuts.cuts), tuple(cuts.cuts), notes={"after": releases, **cuts.notes})
 
 
-def _listed(after: Any) -> ChainHistory | list[Any]:
-    if isinstance(after, ChainHistory):
-        return after
+def _listed(after: Any) -> list[Any]:
     if isinstance(after, str) or not hasattr(after, "__len__") or hasattr(after, "columns"):
         raise InputError("The option 'after' must be a list of earlier releases, in the order published.")
     return list(after)

@@ -353,7 +353,7 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     rule = chosen.by_regions
     more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior == "learned"
     return (
-        not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
+        not ("after" in chosen.options or chosen.changes_values or (rule is not None and rule.by_provider))
         and not more
         and not Recipe.of(policy.method, policy.require).why_all_rows(schema)
         and all(Accepts.ROSTERS in find_attack(name).accepts for name in gate_attacks(policy, schema))

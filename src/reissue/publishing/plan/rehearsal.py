@@ -118,11 +118,8 @@ class _WaveAttempt(Attempt):
         """The memory that the last release left."""
         return self.earlier[-1].draft.memory if self.earlier else None
 
-    def after(self, *, accepts_history: bool) -> Any:
-        """The earlier releases, or the last one's memory of them."""
-        past = self.earlier[-1].draft.state if self.earlier and accepts_history else None
-        if past is not None:
-            return past
+    def after(self) -> list[Any]:
+        """The earlier releases."""
         return [one.tables["release"] for one in self.earlier]
 
     def seed(self) -> int:

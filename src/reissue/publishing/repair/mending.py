@@ -140,8 +140,8 @@ class Attempt(ABC):
         """What a stateful method remembers of the releases before."""
 
     @abstractmethod
-    def after(self, *, accepts_history: bool) -> Any:
-        """The releases before, or what is left of them, for a method that makes the next one after them."""
+    def after(self) -> list[Any]:
+        """The releases before, for a method that makes the next one after them."""
 
     @abstractmethod
     def seed(self) -> int:
@@ -156,7 +156,7 @@ class Attempt(ABC):
         if method.stateful:
             more |= {"memory": self.memory(), "newcomers": True}  # whether hardly anybody returns was looked at before
         elif "after" in method.options:
-            more["after"] = self.after(accepts_history=method.accepts_history)
+            more["after"] = self.after()
         return anonymize(
             self.table,
             self.schema,
