@@ -29,7 +29,33 @@ from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
 
-__all__ = ["by_register", "counted_population", "from_copy", "known_columns", "own_register"]
+__all__ = ["by_register", "counted_population", "from_copy", "known_columns", "known_presences", "own_register"]
+
+
+def known_presences(release: PublishedRelease, members: Any = None, population: Any = None) -> Presences | None:
+    """The presences of a release by what is known of its people.
+
+    Parameters
+    ----------
+    release
+        Our own release, which knows its people, or anyone's.
+    members
+        A table of exactly the people in the release. Goes before what our own release knows, if there are tables.
+    population
+        A table of people who may be in it.
+
+    Returns
+    -------
+    Presences | None
+        None where nobody knows its people: no table is given, and it has no identifier.
+    """
+    if release.presences is not None and (members is None or not release.tables.frames):
+        return release.presences
+    if members is not None:
+        return by_register(release, members, presence=True)
+    if population is not None:
+        return by_register(release, population, presence=False)
+    return from_copy(release) if release.keeps_identifier else None
 
 
 def own_register(known: Presences, release: Release) -> Presences:

@@ -9,7 +9,7 @@ parsed once each, not once a row; a row costs one look-up for each column and it
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,6 @@ from reissue.taxonomy.ranges import is_range
 __all__ = [
     "BoxBounds",
     "CommonBoxes",
-    "CommonColumn",
     "PublishedValues",
     "ReleaseCounts",
     "SeriesCounts",
@@ -81,6 +80,15 @@ class PublishedValues:
     """One published text of each node."""
     exact: bool
     """False if some text meant a set of values that is no interval."""
+    leaves: tuple[str | None, ...] = ()
+    """Code to its name, where boxes are described."""
+    ordered: int = 0
+    """How many of the leaves, from the first on, are numbers or days, not words or missing."""
+
+    def texts_of(self, lo: int, hi: int) -> tuple[str | None, ...]:
+        """The text that was published for a run of codes; nothing where none was."""
+        found = np.flatnonzero((self.lo == lo) & (self.hi == hi))
+        return tuple(self.texts[node] for node in found.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,24 +278,11 @@ def _count_wide(
 
 
 @dataclass(frozen=True, eq=False)
-class CommonColumn:
-    """A quasi-identifier in all releases."""
-
-    name: str
-    leaves: tuple[str | None, ...]
-    """Code to its name."""
-    line: int
-    """How many of them, from the first on, are ordered: numbers or days, not words or missing."""
-    published: dict[tuple[int, int], str | None]
-    """First and last code to a text that was published for it."""
-
-
-@dataclass(frozen=True, eq=False)
 class CommonBoxes:
     """The boxes of all releases, in common codes."""
 
     bounds: BoxBounds
-    columns: tuple[CommonColumn, ...]
+    columns: tuple[PublishedValues, ...]
     release: Ints
     """Box to its release, from 0; boxes are sorted by it."""
     group: Ints
@@ -308,7 +303,7 @@ def read_boxes(releases: Sequence[PublishedRelease], schema: Schema) -> CommonBo
     )
 
 
-def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> tuple[CommonColumn, Codes, Codes]:
+def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> tuple[PublishedValues, Codes, Codes]:
     """One quasi-identifier of all boxes; the whole range where a release lacks it."""
     having = [one for one in shown if name in one.schema.quasi]
     texts, hierarchy = [one.looks.texts[name] for one in having], schema.hierarchy(name)
@@ -323,9 +318,8 @@ def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> 
         code = next(read) if shows else None
         lo.append(np.zeros(boxes, np.int32) if code is None else nodes.lo[code])
         hi.append(np.full(boxes, size - 1, np.int32) if code is None else nodes.hi[code])
-    spans = zip(nodes.lo.tolist(), nodes.hi.tolist(), strict=True)
     line = len(coding.leaves) if coding.taxonomy.ordered else 0
-    column = CommonColumn(name, coding.taxonomy.names, line, dict(zip(spans, nodes.texts, strict=True)))
+    column = replace(nodes, leaves=coding.taxonomy.names, ordered=line)
     return column, np.concatenate(lo), np.concatenate(hi)
 
 

@@ -16,7 +16,7 @@ from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
 from reissue.published import PublishedRelease
-from reissue.published.boxes import BoxBounds, CommonColumn, read_boxes
+from reissue.published.boxes import BoxBounds, PublishedValues, read_boxes
 from reissue.published.series import Series
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
@@ -52,7 +52,7 @@ class SeriesBoxes:
     group: Ints
     """Box to its group."""
     groups: SeriesGroups
-    columns: tuple[CommonColumn, ...]
+    columns: tuple[PublishedValues, ...]
     names: tuple[str | None, ...]
     """Value to its published text."""
     can: Bools | None

@@ -7,7 +7,7 @@ import numpy as np
 from reissue.attacks.composition.boxes import SeriesBoxes
 from reissue.attacks.composition.places import Part, Place, people_there
 from reissue.attacks.stories import Candidates, Shown, TargetGroup, case, short, value_text
-from reissue.published.boxes import CommonColumn
+from reissue.published.boxes import PublishedValues
 from reissue.words import listed, plural
 
 __all__ = ["describe", "description"]
@@ -53,17 +53,16 @@ def description(boxes: SeriesBoxes, part: Part) -> str:
     return f"has {listed(words)}" if words else "is in them, whoever it is"
 
 
-def _text(column: CommonColumn, lo: int, hi: int) -> str:
+def _text(column: PublishedValues, lo: int, hi: int) -> str:
     """A run of codes as it was published, or by its ends; nothing where it is all there is."""
     if (lo, hi) == (0, len(column.leaves) - 1):
         return ""
-    if (lo, hi) in column.published:
-        text = column.published[lo, hi]
+    for text in column.texts_of(lo, hi):
         return "(missing)" if text is None else short(text) or ""
     names = ["(missing)" if name is None else _named(name) for name in column.leaves[lo : hi + 1]]
     if len(names) == 1:
         return names[0]
-    if hi < column.line:
+    if hi < column.ordered:
         return f"[{names[0]}, {names[-1]}]"
     more = f" or {len(names) - _LISTED} others" if len(names) > _LISTED else ""
     return f"{' or '.join(names[:_LISTED])}{more}"

@@ -14,7 +14,7 @@ from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.people.knowledge import Knowledge, assumed
 from reissue.people.known_figures import counted_leaving, read_leaving, read_totals, totals_of
-from reissue.people.presences import by_register, from_copy, own_register
+from reissue.people.presences import known_presences, own_register
 from reissue.people.seat_histories import by_history
 from reissue.people.series import SeriesPresences, number_series
 from reissue.published import PublishedRelease
@@ -101,28 +101,17 @@ def knows_totals(series: Sequence[Observation]) -> bool:
 def _presences(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
-    own = release.presences  # counts sensitive values
-    if own is not None and (knowledge.members is None or not release.tables.frames):
-        # Of groups formed by value a register says so little that posteriors from it alone are overconfident. An
-        # adversary who knows everyone's group is stronger, and those posteriors are exact.
-        policy = series.schema.policy
-        methods = [policy.get("method"), None if release.source is None else release.source.method]
-        strong = knowledge.groups or "groups" in assumed(policy) or any(keeps_values(one) for one in methods)
-        return _own(release, own, strong=strong)
-    release = release.of_its_columns()
-    if knowledge.members is not None:
-        return by_register(release, knowledge.members[place], presence=True)
-    if knowledge.population is not None:
-        return by_register(release, knowledge.population, presence=False)
-    if release.keeps_identifier:
-        return from_copy(release)
-    raise CannotRunError(_NOBODY, needs=["members", "people"])
-
-
-def _own(release: PublishedRelease, known: Presences, *, strong: bool) -> Presences:
-    """Our own release; `strong`: groups are assumed to be known although the form does not show them."""
+    members = None if knowledge.members is None else knowledge.members[place]
+    known = known_presences(release.of_its_columns(), members, knowledge.population)
+    if known is None:
+        raise CannotRunError(_NOBODY, needs=["members", "people"])
     source = release.source
-    if known.seats is not None or source is None or strong or not release.form.boxes:
+    if known.as_published or known.seats is not None or source is None or not release.form.boxes:
+        return known
+    # Of groups formed by value a register says so little that posteriors from it alone are overconfident. An adversary
+    # who knows everyone's group is stronger, and those posteriors are exact.
+    by_value = any(keeps_values(method) for method in (series.schema.policy.get("method"), source.method))
+    if knowledge.groups or "groups" in assumed(series.schema.policy) or by_value:
         return known
     return own_register(known, source)
 

@@ -23,7 +23,7 @@ from reissue.counting.texts import MISSING, TextCounts, joined_texts, ranked_tex
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
-from reissue.people.presences import by_register, from_copy
+from reissue.people.presences import known_presences
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
@@ -151,25 +151,22 @@ def _known_presences(series: Series, knowledge: Knowledge) -> list[Presences]:
 
 
 def _known(release: PublishedRelease, members: Any) -> Presences:
-    if members is None and release.presences is not None:
-        return release.presences
-    if not release.main.height:
+    if not release.main.height and release.presences is None:
         raise CannotRunError("a release has no rows.")
-    release.require(*release.schema.sensitive)
-    if members is None and release.keeps_identifier:
-        return from_copy(release)
-    if members is None:
+    if release.presences is None:
+        release.require(*release.schema.sensitive)
+    if members is not None and release.schema.identifier is None:
+        raise CannotRunError(
+            "the schema names no identifier, by which people could be told from each other.", needs=["identifier"]
+        )
+    known = known_presences(release, members)
+    if known is None:
         raise CannotRunError(
             "it starts from who is in which group: give our own releases, files that kept the identifier column, "
             "or a table of people for each release.",
             needs=["members"],
         )
-    if release.schema.identifier is None:
-        raise CannotRunError(
-            "the schema names no identifier, by which people could be told from each other.", needs=["identifier"]
-        )
-    known = by_register(release, members, presence=True)
-    if not len(known.ids):
+    if not len(known.ids) and members is not None:
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
     return known
 
