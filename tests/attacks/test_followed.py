@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
 from reissue.papers.tracking.belief_tracker import BeliefTracker
+from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.papers.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun
 from reissue.papers.tracking.trajectories import Trajectories
 from reissue.papers.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
-from reissue.solver.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.updates import UpdateModel, fingerprint_of, read_updates
 from tests.effort import examples
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
+from reissue.papers.tracking.forward_backward import ValueDistributions, blocks, histories
 from reissue.papers.tracking.membership import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.solver.forward_backward import ValueDistributions, blocks, histories
 from reissue.updates import UpdateModel
 from tests.effort import examples
 

@@ -172,7 +172,7 @@ def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together
 def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path, rare: str) -> None:
     """Nine of ten have one value, counterfeits the other: claims stay at a half, and the gate refuses all the same.
 
-    Whichever value comes first: of two that are equally sure the reader guesses the common one.
+    Whichever value comes first: of two that are equally sure the adversary guesses the common one.
     """
     people = pl.DataFrame({"p": range(200), "age": [30, 40] * 100, "ill": ["flu"] * 180 + [rare] * 20})
     plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")

@@ -12,7 +12,7 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint import state as carried
-from reissue.attacks.joint.finding import Judged, finding_of
+from reissue.attacks.joint.finding import Judgment, finding_of
 from reissue.attacks.joint.fold import Past
 from reissue.attacks.joint.state import JointState, Recent
 from reissue.ledger import Ledger
@@ -65,10 +65,10 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     The error that the page states: 0.01 on average for today's values, 0.03 for the surest value of the whole series.
     """
     plan, releases = series(tmp_path, 8, "k=8 & simple-l=3")
-    judged: list[Judged] = []
+    judged: list[Judgment] = []
     real = finding_of
 
-    def kept(found: Judged, of: Series) -> ri.Finding:
+    def kept(found: Judgment, of: Series) -> ri.Finding:
         judged.append(found)
         return real(found, of)
 
@@ -172,7 +172,7 @@ def test_groups_made_by_value_are_judged_with_groups_known(tmp_path: Path) -> No
     assert found.details["risk"] <= 1 / 3 + 1e-6
 
 
-# --- readers who learn -----------------------------------------------------------------------------------------------
+# --- adversaries who learn -------------------------------------------------------------------------------------------
 
 
 CLINIC = Schema.of_columns(quasi=["age", "town"], sensitive=["ill"], identifier="p")
@@ -239,7 +239,7 @@ def test_a_ledger_refuses_what_who_leaves_gives_away(tmp_path: Path) -> None:
 
 
 def test_a_ledger_refuses_what_only_learning_gives_away(tmp_path: Path) -> None:
-    """The same tables go out where readers are not taken to learn."""
+    """The same tables go out where adversaries are not taken to learn."""
     first, second = clinic(2)
     with Ledger.create(tmp_path / "a.ledger", replace(CLINIC, policy=BY_VALUE)) as ledger:
         publish_next(first, ledger)

@@ -1,4 +1,4 @@
-"""A reader who knows how many people have each value knows which values counterfeits have."""
+"""A adversary who knows how many people have each value knows which values counterfeits have."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_totals_of_other_people_are_refused() -> None:
 
 
 def test_a_policy_may_ask_for_it(tmp_path: Path) -> None:
-    """What goes out while readers know no totals is refused where they do."""
+    """What goes out while adversaries know no totals is refused where they do."""
     policy = {"require": "m-unique=3", "method": "invariance", "attacks": [], "counterfeits": 1.0}
     policy["options"] = {"ineligible": "counterfeits"}
     with Ledger.create(tmp_path / "a.ledger", replace(SCHEMA, policy={**policy, "knowledge": "groups"})) as ledger:

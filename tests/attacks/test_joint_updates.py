@@ -14,7 +14,7 @@ from reissue.attacks.joint.claims import Claims, plain_lens
 from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.state import add
-from reissue.attacks.joint.update_model import Learnable, _counted, base_rates, grown, update_model
+from reissue.attacks.joint.update_model import ObservedSeries, _counted, base_rates, grown, update_model
 from reissue.ledger import Ledger
 from reissue.people.series import SeriesPresences
 from reissue.publishing.anonymize import anonymize
@@ -51,10 +51,10 @@ def anonymous(releases: list[Any]) -> Series:
     return Series.read(releases, COLUMNS)
 
 
-def unaware(crowd: SeriesPresences) -> Learnable:
+def unaware(crowd: SeriesPresences) -> ObservedSeries:
     """What somebody learns from who does not have the true tables."""
     releases = crowd.observations
-    return Learnable.of(releases, crowd.names, [None] * len(releases), range(len(releases)))
+    return ObservedSeries.of(releases, crowd.names, [None] * len(releases), range(len(releases)))
 
 
 def above(crowd: SeriesPresences, model: Model) -> int:

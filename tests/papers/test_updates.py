@@ -8,12 +8,12 @@ from reissue import Hierarchy
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.papers.series_check import check_series
+from reissue.papers.tracking.forward_backward import ValueDistributions, blocks
 from reissue.papers.tracking.membership import link_people
 from reissue.papers.updates.attack import risks
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.solver.forward_backward import ValueDistributions, blocks
 from reissue.updates import UpdateModel, read_updates
 
 TREE = {

@@ -25,7 +25,7 @@ from reissue.counting.segments import different, ranges
 from reissue.solver.observation import MANY
 from reissue.solver.permanents import SmallGroups, exact_messages
 from reissue.solver.scaling import Chains, Scaling, cavities, fitted
-from reissue.solver.states import TINY, ReleaseStates, split
+from reissue.solver.states import HELD, TINY, ReleaseStates, split
 
 __all__ = ["Message", "count_messages", "exact_groups", "in_large_groups", "propagated", "without_one"]
 
@@ -36,8 +36,6 @@ _SURE = 1 - 1e-9
 """Probability from which on a person is taken to fill a cell for certain."""
 _LIKELY = 0.1
 """A cell that nobody is likelier to fill is skipped: its exact count says nearly what the expected one says."""
-_CELLS = 4_000_000
-"""Numbers that are held at a time (32 MB)."""
 _MOST = 1e12
 """Bound of a message's odds, for a receiver without whom a cell cannot be filled."""
 
@@ -203,7 +201,7 @@ def _ratios(cell: Ints, odds: Floats, room: Ints) -> Floats:
     for one in np.unique(kind):
         some = np.flatnonzero(kind == one)
         width = int(number[some].max())
-        size = max(1, _CELLS // (width * int(room[cells[some]].max() + 1)))
+        size = max(1, HELD // (width * int(room[cells[some]].max() + 1)))
         for begin in range(0, len(some), size):
             part = some[begin : begin + size]
             at = order[ranges(first[part], number[part])]

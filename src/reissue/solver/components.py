@@ -28,8 +28,6 @@ _LARGEST = 20_000
 MOST = 400
 """Components that are solved at most, the smallest first: about half a second of a year of releases. They hardly move
 the number of people above a limit, but are what makes facts certain that elimination does not find."""
-_PAIRS = 12
-"""People of a component among whom pairs with the same value are looked for, at most."""
 
 
 @dataclass(eq=False)
@@ -215,7 +213,7 @@ def _solve(axes: Sequence[Sequence[_Axis]], given: _Given, solved: ExactPosterio
         passed.append((place, table, steps, fits))
     if not passed or not float(table.max()):
         return
-    if given.model.steps is None and len(order) <= _PAIRS:
+    if given.model.steps is None:
         solved.equal += _equal(table, [*order], [last[person][1].value for person in order])
     back: Floats = np.ones_like(table)
     for place, reached, steps, fits in reversed(passed):

@@ -1,9 +1,10 @@
 """Deduction: the few groups that make one person's value certain, and every step of the reasoning.
 
-`elimination` says what is certain; this says why, for one person: the same three rules on the groups around the person,
-every conclusion kept together with what it rests on, and of these only what the last one needs. Leaving groups out only
-weakens conclusions, so a proof from a few groups is a proof. Where the rules do not get there, every other value is
-supposed in turn until the rules contradict each other. O(rounds x ways) of the groups looked at, in plain Python.
+`propagation` says what is certain; this says why, for one person, by the same three rules on the groups around the
+person. Every conclusion is kept together with what it rests on, and of these only what the last one needs. Leaving
+groups out only weakens conclusions, so a proof from a few groups is a proof. Where the rules do not get there, every
+other value is supposed in turn until the rules contradict each other. O(rounds x assignments) of the groups looked at,
+in plain Python.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -132,7 +133,7 @@ class Neighbourhood:
         return int(self.observations[place].cell_value[slot])
 
     def known(self, person: int, place: int) -> int | None:
-        """The value that the reader knows anyway."""
+        """The value that the adversary knows anyway."""
         seen = self.observations[place]
         at = int(np.searchsorted(seen.known_person, person))
         found = at < len(seen.known_person) and int(seen.known_person[at]) == person

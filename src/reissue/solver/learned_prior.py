@@ -26,7 +26,7 @@ from reissue.solver.estimation import first_posterior
 from reissue.solver.observation import Observation, made_by_value, of_people
 from reissue.solver.posterior import Posterior, Problem
 from reissue.solver.scaling import Scaling
-from reissue.solver.states import TINY
+from reissue.solver.states import RARE, TINY
 from reissue.solver.transitions import Model, pairings
 
 __all__ = ["arrivals_in", "learn_prior", "with_learned_prior"]
@@ -44,9 +44,7 @@ _GAIN = 3.0
 _LENGTHS = (1.0, 0.5, 0.25)
 """Lengths of a step that are tried."""
 _STEPS = 40
-"""Steps at most."""
-_RARE = 1e-6
-"""Smallest share of a value."""
+"""Steps at most, which bounds the time: later ones gain least."""
 
 
 def with_learned_prior(
@@ -103,7 +101,7 @@ def learn_prior(features: Sequence[Ints], posterior: Floats, folds: Ints) -> Flo
 
 def _common(posterior: Floats) -> Floats:
     """Share of each value among first values."""
-    common = np.maximum(posterior.sum(axis=0) / max(float((posterior.sum(axis=1) > 0).sum()), 1.0), _RARE)
+    common = np.maximum(posterior.sum(axis=0) / max(float((posterior.sum(axis=1) > 0).sum()), 1.0), RARE)
     return np.asarray(common / common.sum())
 
 
@@ -161,7 +159,7 @@ class _Kinds:
         size = step.feature.size
         keys, of_person = self.by(step.feature)
         kind = keys // size
-        scaled = np.maximum(self.prior[kind] * step.lifts[self.fold[kind], keys % size], _RARE**2)
+        scaled = np.maximum(self.prior[kind] * step.lifts[self.fold[kind], keys % size], RARE**2)
         scaled /= scaled.sum(axis=1, keepdims=True)
         return replace(self, of_person=of_person, fold=self.fold[kind], prior=scaled)
 
@@ -180,7 +178,7 @@ def _best(kinds: _Kinds, feature: _Feature, common: Floats) -> _Step:
     sums = _summed(fold * feature.size + cell, prior * people[:, np.newaxis], len(found) * feature.size)
     expected = sums.reshape(found.shape)
     lifts = (found.sum(axis=0) - found + smooth) / (expected.sum(axis=0) - expected + smooth)
-    lifts = np.maximum(lifts, _RARE)
+    lifts = np.maximum(lifts, RARE)
     explained, steps = float((found * np.log(lifts)).sum()), []
     for length in _LENGTHS:
         scaled = lifts**length

@@ -15,15 +15,13 @@ import numpy.typing as npt
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.keys import pack, stable_order
-from reissue.solver.states import TINY, ReleaseStates
+from reissue.solver.states import HELD, TINY, ReleaseStates
 
 __all__ = ["SmallGroups", "exact_messages", "others", "ruled_out", "small_groups"]
 
 LARGEST = 2_048
 """Product of counts plus one above which a group is left to iterative scaling, close where groups are large
 (decision 0195). Small enough for numbers of 16 bits."""
-_CELLS = 4_000_000
-"""Numbers that are held at a time (32 MB)."""
 _WIDEST = (LARGEST - 1).bit_length()
 """Values that such a group shows, at most: each of them doubles the product at least."""
 
@@ -241,7 +239,7 @@ def exact_messages(small: SmallGroups, cavity: Floats, chance: Floats) -> Floats
     table = weights.reshape(small.groups, small.members, len(small.counts))
     group, member = np.nonzero(np.arange(small.members) >= small.known[:, np.newaxis])
     table[group, member] = chance[small.cell[group]]
-    size = max(1, _CELLS // (2 * (small.members + 1) * int(np.prod(small.counts + 1))))
+    size = max(1, HELD // (2 * (small.members + 1) * int(np.prod(small.counts + 1))))
     found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, len(table), size)])
     return np.asarray(found.reshape(-1)[small.place])
 

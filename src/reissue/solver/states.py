@@ -16,10 +16,14 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.keys import stable_order
 from reissue.solver.observation import Observation, agrees_with_known, assignments
 
-__all__ = ["TINY", "ReleaseStates", "as_small", "matrix_of", "picked", "split", "states_of"]
+__all__ = ["HELD", "RARE", "TINY", "ReleaseStates", "as_small", "matrix_of", "picked", "split", "states_of"]
 
 TINY = 1e-280
 """Smallest divisor: below every weight that matters, above the smallest normal float."""
+RARE = 1e-6
+"""Smallest prior share of a value: what was never published is not impossible."""
+HELD = 4_000_000
+"""Numbers that are held at a time where work is done piece by piece (32 MB)."""
 
 
 @dataclass(frozen=True, eq=False)

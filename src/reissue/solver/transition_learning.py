@@ -21,21 +21,19 @@ from reissue.counting.segments import ranges
 from reissue.solver.belief_propagation import Message, exact_groups, in_large_groups
 from reissue.solver.permanents import SmallGroups, small_groups
 from reissue.solver.scaling import Chains, Scaling, before_of, beginners, first_weights, scale
-from reissue.solver.states import TINY, ReleaseStates
+from reissue.solver.states import HELD, TINY, ReleaseStates
 from reissue.solver.transitions import Model, pairings, rows_at_once
 
-__all__ = ["Learning", "expected_transitions", "learn_steps", "smoothed", "staying"]
+__all__ = ["FEWEST", "MOST", "Learning", "expected_transitions", "learn_steps", "smoothed", "staying"]
 
 _SMOOTHING = 0.5
 """Transitions of each value that are added to those counted, that many to itself and that many
 to what is frequent, so that what was never seen stays possible."""
-_FEWEST, _MOST = 1e-4, 0.95
+FEWEST, MOST = 1e-4, 0.95
 """Bounds of the share of values that are drawn anew."""
 _HOLD = 0.05
 """Transitions as the share of all values has them that are added to each row, in proportion to those counted."""
 _FIT = Scaling(rounds=12, tolerance=1e-3)
-_CELLS = 4_000_000
-"""Cells of a table of people x values, at most (32 MB)."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +127,11 @@ def _share_drawn(pairs: _Pairs, how: Learning, progress: Callable[[float], None]
         progress(min(done / how.drawn, 1.0))
         return _drawn(counts, pairs.often, share) - share
 
-    if gain(_FEWEST) <= 0:
-        return _FEWEST
-    if gain(_MOST) >= 0:
-        return _MOST
-    return float(brentq(gain, _FEWEST, _MOST, xtol=how.enough, maxiter=how.drawn, disp=False))
+    if gain(FEWEST) <= 0:
+        return FEWEST
+    if gain(MOST) >= 0:
+        return MOST
+    return float(brentq(gain, FEWEST, MOST, xtol=how.enough, maxiter=how.drawn, disp=False))
 
 
 def _drawn(counts: Floats, often: Floats, share: float) -> float:
@@ -174,7 +172,7 @@ def expected_transitions(chains: Chains, upto: Sequence[Floats], since: Sequence
     values = np.concatenate([one.value for one in chains.releases])
     flat = np.concatenate(upto)
     total = np.zeros((model.values, model.values))
-    size = rows_at_once(model.values, max(_CELLS // model.values, 1))
+    size = rows_at_once(model.values, max(HELD // model.values, 1))
     for release, links, said in zip(chains.releases, chains.links, since, strict=True):
         pairs = links.pairing
         for gap in np.unique(pairs.gap):

@@ -17,14 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Floats, Ints
-from reissue.solver.transition_learning import staying
+from reissue.solver.transition_learning import FEWEST, MOST, staying
 
 __all__ = ["Followed", "Moments"]
 
 _HELD = 5.0
 """People of each value by whom the estimate is held: fewer say next to nothing about a row of probabilities."""
-_FEWEST, _MOST = 1e-4, 0.95
-"""The share of values that are drawn anew lies between these."""
 _STEPS, _ENOUGH = 2_000, 1e-7
 """Steps of the solution, at most, and when it stands still."""
 
@@ -120,4 +118,4 @@ class Moments:
         away = often - np.eye(len(often))
         along = float((away * (self.before @ away)).sum())
         share = float((away * (self.after - self.before)).sum()) / along if along > 0 else 0.0
-        return min(max(share, _FEWEST), _MOST)
+        return min(max(share, FEWEST), MOST)

@@ -14,15 +14,25 @@ from reissue.protection import LIMIT, Protection
 from reissue.published.series import Series
 from reissue.solver import Posterior
 
-__all__ = ["LIMIT", "NAME", "Judged", "Reader", "Worst", "exposed_of", "finding_of", "limit_of", "protection_of"]
+__all__ = [
+    "LIMIT",
+    "NAME",
+    "AssumedKnowledge",
+    "Judgment",
+    "Worst",
+    "exposed_of",
+    "finding_of",
+    "limit_of",
+    "protection_of",
+]
 
 NAME = "joint"
 _SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
-    """What the reader of a series is taken to know."""
+class AssumedKnowledge:
+    """What the adversary of a series is taken to know."""
 
     knowledge: str
     """"groups", or "register"."""
@@ -35,9 +45,9 @@ class Reader:
     strangers: int = 0
     """Records of people whom the register lacks."""
     leaving: bool = True
-    """Whether it is learnt how soon people with each value leave."""
+    """Whether departure rates are estimated."""
     learns: bool = False
-    """Whether it is also learnt which people tend to have which value."""
+    """Whether it is also learned which people tend to have which value."""
 
     @property
     def prior(self) -> str:
@@ -46,10 +56,10 @@ class Reader:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Judgment:
     """Claims about everyone, and how they compare with the truth."""
 
-    reader: Reader
+    adversary: AssumedKnowledge
     posterior: Posterior
     lenses: tuple[Lens, ...]
     """The same of each sensitive column, and of all together."""
@@ -64,8 +74,8 @@ class Judged:
     """None where the truth is not known at all."""
     before: Bools | None = None
     """Person to whether earlier releases exposed the person already; None: nobody."""
-    without: "Judged | None" = None
-    """Where the reader learns: the same of one who does not; of two claims about a person the surer one counts."""
+    without: "Judgment | None" = None
+    """Where the adversary learns: the same of one who does not; of two claims about a person the surer one counts."""
     tested: "tuple[Floats, Floats, Bools] | None" = None
     """Of people in releases whose truth is known: the surest claim about a value there, its weight, whether right."""
 
@@ -74,14 +84,14 @@ class Judged:
         cls,
         posterior: Posterior,
         lenses: Sequence[Lens],
-        reader: Reader,
+        adversary: AssumedKnowledge,
         truth: Sequence[Ints | None],
         people: int,
         insiders: Ints | None = None,
-    ) -> "Judged":
+    ) -> "Judgment":
         """Judge what was found; `truth` has for each release the true value of each person, -1 where absent.
 
-        `insiders` are people whose values the reader knew before: nothing is claimed about them.
+        `insiders` are people whose values the adversary knew before: nothing is claimed about them.
         """
         known = [place for place, one in enumerate(truth) if one is not None]
         common, lenses = _common(posterior, truth), tuple(lenses)
@@ -89,23 +99,23 @@ class Judged:
         apart = tuple(Claims.of([lens], people, common=common).without(insiders) for lens in lenses[1:])
         apart = (Claims.of(lenses[:1], people, common=common).without(insiders), *apart) if apart else (claims,)
         if not known:
-            return cls(reader, posterior, lenses, claims, apart, None, None, None)
+            return cls(adversary, posterior, lenses, claims, apart, None, None, None)
         tested = Claims.of(lenses, people, known, common).without(insiders)
         some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(lenses, truth)
         chance, hits = tested.chance[some], right[some]
         guesses = chance, tested.weight[some], hits
-        made = cls(reader, posterior, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
+        made = cls(adversary, posterior, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
         if len(known) < len(truth):
             return made
         return replace(made, right=right, by_lot=tested.right_by_lot(lenses, truth))
 
     def learning(
         self, posterior: Posterior, lenses: Sequence[Lens], truth: Sequence[Ints | None], insiders: Ints | None = None
-    ) -> "Judged":
-        """The same reader, who has also learnt which people tend to have which value."""
-        reader = replace(self.reader, learns=True)
+    ) -> "Judgment":
+        """The same adversary, who has also learned which people tend to have which value."""
+        adversary = replace(self.adversary, learns=True)
         people = len(self.claims.chance)
-        return replace(Judged.of(posterior, lenses, reader, truth, people, insiders), without=self)
+        return replace(Judgment.of(posterior, lenses, adversary, truth, people, insiders), without=self)
 
     @property
     def every(self) -> tuple[Lens, ...]:
@@ -113,7 +123,7 @@ class Judged:
         return self.lenses if self.without is None else (*self.lenses, *self.without.lenses)
 
     @property
-    def surer(self) -> "Judged":
+    def surer(self) -> "Judgment":
         """Of both ways the one that says most about somebody."""
         other = self.without
         return self if other is None or self._own_worth.max(initial=0.0) > other.worth.max(initial=0.0) else other
@@ -127,21 +137,21 @@ class Judged:
     @cached_property
     def surest(self) -> Claims:
         """Of the claims with and without learning the one that is worth more."""
-        return self.claims if self.without is None else self.claims.or_else(self.without.claims, self._learnt)
+        return self.claims if self.without is None else self.claims.or_else(self.without.claims, self._learned)
 
     @property
     def hits(self) -> Bools | None:
         """Person to whether the surest claim is right; None where the truth of some release is not known."""
         if self.without is None or self.right is None or self.without.right is None:
             return self.right
-        return np.where(self._learnt, self.right, self.without.right)
+        return np.where(self._learned, self.right, self.without.right)
 
     @property
     def hits_by_lot(self) -> Floats | None:
         """The same where equally sure values are guessed alike."""
         if self.without is None or self.by_lot is None or self.without.by_lot is None:
             return self.by_lot
-        return np.where(self._learnt, self.by_lot, self.without.by_lot)
+        return np.where(self._learned, self.by_lot, self.without.by_lot)
 
     def confirmed(self, limit: float) -> tuple[int, int] | None:
         """Claims about values whose truth is known that are above the limit, and how many are right; None: no truth."""
@@ -168,7 +178,7 @@ class Judged:
         return weight * (chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance)))
 
     @property
-    def _learnt(self) -> Bools:
+    def _learned(self) -> Bools:
         """Person to whether the claim with learning is worth more."""
         return np.asarray(self.without is None or self._own_worth > self.without.worth)
 
@@ -190,13 +200,13 @@ def protection_of(series: Series) -> Protection:
     return found
 
 
-def exposed_of(judged: Judged, limit: float) -> Bools:
+def exposed_of(judged: Judgment, limit: float) -> Bools:
     """Person to whether the claim or the calibrated claim is above the limit, and was not before."""
     exposed = (judged.surest.release >= 0) & (judged.worth > limit + _SLACK)
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
-def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = None) -> Finding:
+def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None = None) -> Finding:
     """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
     protection = protection_of(series)
     limit = protection.strictest
@@ -206,7 +216,7 @@ def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = N
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.reader.strangers),
+        _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.adversary.strangers),
         tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
@@ -230,7 +240,7 @@ class Worst:
     """How sure the claim may be: by the value's own limit, or by `gain`."""
 
     @classmethod
-    def of(cls, judged: Judged, strictest: float) -> "Worst":
+    def of(cls, judged: Judgment, strictest: float) -> "Worst":
         """The first person of the highest worth."""
         worth, mine = judged.worth, judged
         if not len(worth):
@@ -266,17 +276,17 @@ class Worst:
         }
 
 
-def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
+def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
     posterior, claims, right = judged.posterior, judged.surest, judged.hits
     risks = [_risk(judged.lenses, place) for place in range(len(posterior.releases))]
     made: dict[str, object] = {
         "risk": float(claims.chance.max(initial=0.0)),
         "sure": int(claims.sure.sum()),
         "right": None if right is None else int(right[exposed].sum()),
-        "knowledge": judged.reader.knowledge,
-        "totals": judged.reader.totals,
-        "strangers": judged.reader.strangers,
-        "fits": round(judged.reader.fits, 2),
+        "knowledge": judged.adversary.knowledge,
+        "totals": judged.adversary.totals,
+        "strangers": judged.adversary.strangers,
+        "fits": round(judged.adversary.fits, 2),
         "risks": risks,
         "claimed": int((claims.score > limit + _SLACK).sum()),
         "equal": len(posterior.equal),
@@ -285,11 +295,11 @@ def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict
         "elsewhere": posterior.fit.elsewhere,
         "converged": posterior.fit.converged,
         "sweeps": posterior.fit.sweeps,
-        "updates": judged.reader.updates,
+        "updates": judged.adversary.updates,
         "counterfeits_learnt": posterior.shares_estimated,
         "leaving": _leaving(posterior),
-        "prior": judged.reader.prior,
-        "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
+        "prior": judged.adversary.prior,
+        "by_learning": int(_only_learned(judged, exposed, limit).sum()),
         "components": posterior.components,
         "components_left": posterior.left,
         "before": 0 if judged.before is None else int(judged.before.sum()),
@@ -309,7 +319,7 @@ def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict
 
 
 def _common(posterior: Posterior, truth: Sequence[Ints | None]) -> Floats | None:
-    """Value to its share of the people whose truth is known: what a reader who knows it names first; None: nobody."""
+    """Share of each value among people whose truth is known, by which an adversary breaks ties; None: nobody."""
     true = [np.empty(0, np.int64), *(one[one >= 0] for one in truth if one is not None)]
     values = 1 + max(
         [int(one.value.max(initial=-1)) for one in posterior.releases] + [int(one.max(initial=-1)) for one in true]
@@ -325,20 +335,20 @@ def _leaving(posterior: Posterior) -> str:
     return "known" if posterior.departures.known else "learnt"
 
 
-def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:
+def _only_learned(judged: Judgment, exposed: Bools, limit: float) -> Bools:
     """Person to whether only someone who learns can link the person."""
     return np.zeros_like(exposed) if judged.without is None else exposed & (judged.without.worth <= limit + _SLACK)
 
 
-def _by_learning(judged: Judged, exposed: Bools, limit: float) -> str:
+def _by_learning(judged: Judgment, exposed: Bools, limit: float) -> str:
     """How many only someone can link who also learns; nothing where nobody does."""
-    number = int(_only_learnt(judged, exposed, limit).sum())
+    number = int(_only_learned(judged, exposed, limit).sum())
     if judged.without is None:
         return ""
     return f" ({number:,} of them only by learning which people tend to have which value)" if number else ""
 
 
-def _before(judged: Judged) -> str:
+def _before(judged: Judgment) -> str:
     """That some people were exposed before: no release can take that back."""
     number = 0 if judged.before is None else int(judged.before.sum())
     people = "1 person was" if number == 1 else f"{number:,} people were"
@@ -346,7 +356,7 @@ def _before(judged: Judged) -> str:
 
 
 def _strangers(number: int) -> str:
-    """That some records are of people whom the reader does not know: then nothing bounds how far claims are off."""
+    """That some records are of people whom the adversary does not know: then nothing bounds how far claims are off."""
     records = "1 record is" if number == 1 else f"{number:,} records are"
     return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
 
@@ -356,7 +366,7 @@ def _risk(lenses: Sequence[Lens], place: int) -> float:
     return max((float(lens.largest(place)[2].max(initial=0.0)) for lens in lenses), default=0.0)
 
 
-def _by_column(judged: Judged, limit: float) -> dict[str, dict[str, object]]:
+def _by_column(judged: Judgment, limit: float) -> dict[str, dict[str, object]]:
     """Of each sensitive column by itself, and of all together: how many people, and how surely at worst."""
     return {
         lens.view.column: {
@@ -369,7 +379,7 @@ def _by_column(judged: Judged, limit: float) -> dict[str, dict[str, object]]:
     }
 
 
-def _compared(judged: Judged) -> str:
+def _compared(judged: Judgment) -> str:
     """How far guesses of which some are tested can be relied on."""
     if judged.today is None:
         return "Whether the guesses are right is not known here."
@@ -380,7 +390,7 @@ def _compared(judged: Judged) -> str:
     )
 
 
-def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Worst) -> str:
+def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: Worst) -> str:
     limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
     bound = f"more surely than {protection.limit:.3g}" if protection.uniform else "more surely than its limit allows"
     value = "a value" if protection.every_value else "a protected value"

@@ -16,8 +16,16 @@ from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.claims import Lens, lenses_of
-from reissue.attacks.joint.finding import Judged, Reader, protection_of
-from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit, learnable, learned, misfits, update_model
+from reissue.attacks.joint.finding import AssumedKnowledge, Judgment, protection_of
+from reissue.attacks.joint.update_model import (
+    ModelChoice,
+    ObservedSeries,
+    check_fit,
+    learnable,
+    learned,
+    misfits,
+    update_model,
+)
 from reissue.counting.segments import different
 from reissue.people.knowledge import learns, sees_leaving
 from reissue.people.series import SeriesPresences
@@ -138,7 +146,7 @@ class Past:
 class Window:
     """The releases of a window, and what is known beside them."""
 
-    seen: Learnable
+    seen: ObservedSeries
     """Releases with numbers for these people, true values, and what says how values change."""
     people: Ints
     """Number of each person in `past` and `traits`."""
@@ -161,7 +169,7 @@ class Window:
         """All releases of an audit."""
         everyone, places = np.arange(crowd.people), range(len(crowd.observations))
         return cls(
-            Learnable.of(crowd.observations, crowd.names, crowd.truth, places),
+            ObservedSeries.of(crowd.observations, crowd.names, crowd.truth, places),
             everyone,
             Past.none().of(crowd.people),
             crowd.knowledge,
@@ -179,7 +187,7 @@ class Solution:
 
     window: Window
     """With priors as they are where values change so."""
-    chosen: Chosen
+    chosen: ModelChoice
     posterior: Posterior
 
     @property
@@ -187,7 +195,7 @@ class Solution:
         """The releases."""
         return self.window.seen.series
 
-    def past(self, judged: Judged, gone: int) -> Past:
+    def past(self, judged: Judgment, gone: int) -> Past:
         """What the oldest releases leave behind."""
         window, model, posterior = self.window, self.chosen.model, self.posterior
         past = window.past.after(window.seen.times, window.people, posterior, model, gone)
@@ -200,7 +208,7 @@ class Solution:
 def solve_window(
     window: Window,
     series: Series,
-    chosen: Chosen | None = None,
+    chosen: ModelChoice | None = None,
     how: Scaling | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Solution:
@@ -218,7 +226,7 @@ def solve_window(
 
 
 def _solved(
-    window: Window, series: Series, how: Scaling | None, progress: Callable[[float], None], chosen: Chosen
+    window: Window, series: Series, how: Scaling | None, progress: Callable[[float], None], chosen: ModelChoice
 ) -> Solution:
     """Block of releases by block, each begun from what those before leave."""
     learns_model = window.seen.steps is None and chosen.source == "releases"
@@ -320,17 +328,19 @@ def _labelled(series: Sequence[Observation], posterior: Posterior) -> Posterior:
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 
-def judged(solution: Solution, series: Series, how: Scaling | None = None) -> Judged:
+def judged(solution: Solution, series: Series, how: Scaling | None = None) -> Judgment:
     """Claims about everyone, and how they compare with the truth."""
     window, posterior, chosen = solution.window, solution.posterior, solution.chosen
     seen, policy = window.seen, series.schema.policy
     check_fit(posterior, seen.series, chosen)
     totals = any(len(one.counterfeits) for one in seen.series)
-    reader = Reader(window.knowledge, window.fits, chosen.source, totals, window.strangers, sees_leaving(policy))
+    adversary = AssumedKnowledge(
+        window.knowledge, window.fits, chosen.source, totals, window.strangers, sees_leaving(policy)
+    )
     insiders = different(np.concatenate([of_people(one).known_person for one in seen.series]))
     lenses = partial(lenses_of, series=seen.series, protection=protection_of(series), names=seen.names)
     inside = of_occupants(posterior, seen.series)
-    found = Judged.of(inside, lenses(inside), reader, seen.truth, len(window.people), insiders)
+    found = Judgment.of(inside, lenses(inside), adversary, seen.truth, len(window.people), insiders)
     if window.traits is None:
         return found
     inside = of_occupants(with_learned_features(solution, window.traits, how), seen.series)

@@ -16,12 +16,12 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.finding import Judged, exposed_of, finding_of, protection_of
+from reissue.attacks.joint.finding import Judgment, exposed_of, finding_of, protection_of
 from reissue.attacks.joint.fold import Past, Solution, Window, judged, kept_whole, solve_window
 from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
-from reissue.attacks.joint.update_model import Learnable
+from reissue.attacks.joint.update_model import ObservedSeries
 from reissue.methods.registry import known as method_of
 from reissue.people.index import PersonIndex, lasting_values, update
 from reissue.people.knowledge import Knowledge, learns
@@ -86,7 +86,7 @@ class JointState:
     before: Ints
     """Pseudonyms of those whom earlier ones had exposed."""
     traits: Traits
-    """What is roughly known of everyone, where the policy's readers learn from it; else of nobody."""
+    """What is roughly known of everyone, where the policy's adversaries learn from it; else of nobody."""
     holder: HolderSteps
     """How values change, as the holder's own tables show."""
 
@@ -186,7 +186,7 @@ def _window(
     seen = [_compact(one.seen, people) for one in recent]
     groups = all(one.knows_groups for one in recent)
     return Window(
-        Learnable.of(seen, names, known, [one.time for one in recent], steps, holder.moments),
+        ObservedSeries.of(seen, names, known, [one.time for one in recent], steps, holder.moments),
         people,
         past,
         "groups" if groups else "register",
@@ -223,7 +223,7 @@ def _solve(
     return _Solved(finding, *both, solution.past(claims, len(recent) - kept), kept, solution.posterior.fit.multipliers)
 
 
-def _exposed_and_near(whole: Judged, solution: Solution, limit: float) -> tuple[Ints, Ints]:
+def _exposed_and_near(whole: Judgment, solution: Solution, limit: float) -> tuple[Ints, Ints]:
     """The people above the limit, and those so near to it that a later release may need to say hardly anything more.
 
     Nobody is near where a prior is learned: that moves more than this from release to release.
@@ -234,7 +234,7 @@ def _exposed_and_near(whole: Judged, solution: Solution, limit: float) -> tuple[
     return np.flatnonzero(exposed), np.flatnonzero(close)
 
 
-def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
+def _with_past(judged: Judgment, past: Past, people: Ints) -> Judgment:
     """Everyone who ever was there, with the surest claim about older values where that is surer."""
     claims, everyone = judged.claims, len(past.time)
     score, chance = past.best.copy(), np.minimum(past.best, 1.0)

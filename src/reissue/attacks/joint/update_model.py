@@ -27,14 +27,14 @@ from reissue.solver import Model, Observation, Posterior, Scaling
 from reissue.solver.observation import made_by_value, people_in
 from reissue.solver.propagation import propagate
 from reissue.solver.scaling import Chains, scale
-from reissue.solver.states import states_of
+from reissue.solver.states import RARE, states_of
 from reissue.solver.transition_learning import Learning, learn_steps, smoothed, staying
 from reissue.solver.transition_regression import Moments
 from reissue.updates import read_updates
 
 __all__ = [
-    "Chosen",
-    "Learnable",
+    "ModelChoice",
+    "ObservedSeries",
     "check_fit",
     "grown",
     "keeps_values",
@@ -45,8 +45,6 @@ __all__ = [
     "update_model",
 ]
 
-_RARE = 1e-6
-"""Smallest base rate: what was never published is not impossible."""
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
 _MISFIT = 0.03
@@ -64,7 +62,7 @@ _RECORDS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ModelChoice:
     """An update model, and where it comes from."""
 
     model: Model
@@ -75,7 +73,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class Learnable:
+class ObservedSeries:
     """Releases, and what says how their values change."""
 
     series: Sequence[Observation]
@@ -99,17 +97,17 @@ class Learnable:
         times: Sequence[int],
         steps: Floats | None = None,
         holder: Moments | None = None,
-    ) -> "Learnable":
+    ) -> "ObservedSeries":
         """With base rates as they are before it is known how values change."""
         rates = base_rates(series, len(names))
         return cls(_sharing(series, rates), names, truth, rates, times, steps, holder)
 
-    def where(self, chosen: Chosen) -> "Learnable":
+    def where(self, chosen: ModelChoice) -> "ObservedSeries":
         """With base rates as they are where values change so."""
         rates = base_rates(self.series, len(self.names), changing=chosen.model.steps is not None)
         return replace(self, series=_sharing(self.series, rates), rates=rates)
 
-    def block(self, places: range) -> "Learnable":
+    def block(self, places: range) -> "ObservedSeries":
         """Some consecutive releases."""
         first, after = places[0], places[-1] + 1
         return replace(
@@ -129,7 +127,7 @@ def base_rates(series: Sequence[Observation], values: int, *, changing: bool = F
     for seen in series:
         counts += np.bincount(seen.cell_value, seen.cell_count, values)
         counts[: len(seen.counterfeits)] -= seen.counterfeits
-    rates = np.maximum(counts / counts.sum(), _RARE)
+    rates = np.maximum(counts / counts.sum(), RARE)
     return np.asarray(rates / rates.sum())
 
 
@@ -138,27 +136,31 @@ def _sharing(series: Sequence[Observation], rates: Floats) -> list[Observation]:
     return [replace(seen, shares=rates) for seen in series]
 
 
-def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+def update_model(
+    schema: Schema, seen: ObservedSeries, progress: Callable[[float], None] = lambda _: None
+) -> ModelChoice:
     """The best that is known of how these values change."""
     size = len(seen.names)
     if schema.updates:
         model = read_updates(schema, seen.names)
         if model.fixed:
-            return Chosen(Model(size), "none" if schema.values_stay else "schema", said=True)
+            return ModelChoice(Model(size), "none" if schema.values_stay else "schema", said=True)
         steps = model.chance[:size, :size]
-        return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema", said=True)
+        return ModelChoice(
+            Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema", said=True
+        )
     counts = _counted(seen.truth, size)
     if counts is not None:
         still = counts.sum() == np.trace(counts)
-        return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
+        return ModelChoice(Model(size) if still else Model(size, smoothed(counts)), "tables")
     if seen.holder is not None and seen.holder.people and size <= _WIDEST and not stays_by_method(schema):
-        return Chosen(Model(size, seen.holder.steps()), "tables")
+        return ModelChoice(Model(size, seen.holder.steps()), "tables")
     if not learnable(schema, seen) or (seen.steps is None and _stay(seen, size)):
-        return Chosen(Model(size), "none", said=stays_by_method(schema))
+        return ModelChoice(Model(size), "none", said=stays_by_method(schema))
     return learned(seen, progress)
 
 
-def learnable(schema: Schema, seen: Learnable) -> bool:
+def learnable(schema: Schema, seen: ObservedSeries) -> bool:
     """Whether nobody says how values change, and it can be learned from the releases."""
     said = bool(schema.updates) or stays_by_method(schema)
     return not said and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
@@ -186,17 +188,17 @@ def grown(steps: Floats, values: int) -> Floats:
     return np.asarray(wide / wide.sum(axis=1, keepdims=True))
 
 
-def learned(seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+def learned(seen: ObservedSeries, progress: Callable[[float], None] = lambda _: None) -> ModelChoice:
     """From the releases: on from what was learned before, or from the beginning."""
     size = len(seen.names)
     releases = [states_of(one, size) for one in seen.series]
     first = None if seen.steps is None else grown(seen.steps, size)
     how = Learning() if first is None else _REFINED
     steps = learn_steps(releases, seen.rates, how, first=first, times=seen.times, progress=progress)
-    return Chosen(Model(size, steps), "releases")
+    return ModelChoice(Model(size, steps), "releases")
 
 
-def _stay(seen: Learnable, size: int) -> bool:
+def _stay(seen: ObservedSeries, size: int) -> bool:
     """Whether the releases allow that values stay."""
     model = Model(size)
     people = len(different(np.concatenate([one.people for one in seen.series])))
@@ -228,7 +230,7 @@ def misfits(posterior: Posterior, series: Sequence[Observation]) -> bool:
     return records >= _RECORDS and (posterior.fit.elsewhere > _ELSEWHERE or _astray(posterior, series) > _RULED_OUT)
 
 
-def check_fit(posterior: Posterior, series: Sequence[Observation], chosen: Chosen) -> None:
+def check_fit(posterior: Posterior, series: Sequence[Observation], chosen: ModelChoice) -> None:
     """Stop where no world shows the published counts: what was said about how values change is then not so."""
     if not chosen.said or not misfits(posterior, series):
         return

@@ -14,8 +14,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.hashing import mix
+from reissue.papers.tracking.forward_backward import ValueDistributions
 from reissue.papers.tracking.incremental import together
-from reissue.solver.forward_backward import ValueDistributions
 
 __all__ = ["Formed", "Repair", "even", "multisets"]
 

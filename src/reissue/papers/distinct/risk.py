@@ -22,6 +22,7 @@ from reissue.errors import InputError, NotMetError
 from reissue.methods.invariance.register import RegisterState
 from reissue.methods.registry import Job
 from reissue.papers.distinct.repair import Formed, Repair, even, multisets
+from reissue.papers.tracking.forward_backward import ValueDistributions
 from reissue.papers.tracking.incremental import Distributions
 from reissue.papers.tracking.person_tracker import (
     BeliefTracker,
@@ -31,7 +32,6 @@ from reissue.papers.tracking.person_tracker import (
     TrajectoryTracker,
     begun,
 )
-from reissue.solver.forward_backward import ValueDistributions
 from reissue.updates import UpdateModel, fingerprint_of
 
 __all__ = ["DistinctState", "Exposed", "RiskLimit", "RiskOutcome"]

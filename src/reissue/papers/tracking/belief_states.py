@@ -23,7 +23,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.counting.segments import ranges
-from reissue.solver.forward_backward import Powers, ValueDistributions, rounded
+from reissue.papers.tracking.forward_backward import Powers, ValueDistributions, rounded
 
 __all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "NextPlace", "moved"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.papers.tracking.belief_states import BeliefStates, NextPlace, joined, moved
+from reissue.papers.tracking.forward_backward import Powers, ValueDistributions
 from reissue.papers.tracking.incremental import Distributions, absent, found
-from reissue.solver.forward_backward import Powers, ValueDistributions
 from reissue.updates import UpdateModel
 
 __all__ = ["BeliefTracker", "TrackedRisk"]

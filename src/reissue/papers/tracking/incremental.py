@@ -7,7 +7,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
-from reissue.solver.forward_backward import ValueDistributions
+from reissue.papers.tracking.forward_backward import ValueDistributions
 
 __all__ = [
     "Distributions",

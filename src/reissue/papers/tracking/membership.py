@@ -22,13 +22,13 @@ from reissue.counting.segments import ranges
 from reissue.counting.texts import MISSING, TextCounts, joined_texts, ranked_texts
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import CannotRunError, InputError
+from reissue.papers.tracking.forward_backward import ValueDistributions
 from reissue.people.knowledge import Knowledge
 from reissue.people.presences import known_presences
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
 from reissue.release.release import Form
-from reissue.solver.forward_backward import ValueDistributions
 
 __all__ = [
     "Membership",

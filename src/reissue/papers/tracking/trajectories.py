@@ -10,8 +10,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import ranges
+from reissue.papers.tracking.forward_backward import PresenceHistory
 from reissue.papers.tracking.incremental import absent, found, narrow
-from reissue.solver.forward_backward import PresenceHistory
 
 __all__ = ["Trajectories", "longer"]
 

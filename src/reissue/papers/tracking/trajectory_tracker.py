@@ -8,9 +8,9 @@ from reissue._arrays import Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.papers.tracking.belief_states import CERTAIN, IMPOSSIBLE
 from reissue.papers.tracking.belief_tracker import TrackedRisk
+from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.papers.tracking.incremental import Distributions, found
 from reissue.papers.tracking.trajectories import Trajectories, longer
-from reissue.solver.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.updates import UpdateModel, fingerprint_of
 
 __all__ = ["TrajectoryTracker"]

@@ -23,6 +23,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, SchemaError
 from reissue.papers.second_look import confirm_posteriors
+from reissue.papers.tracking.forward_backward import blocks, histories
 from reissue.papers.tracking.membership import PersonHistories, link_people
 from reissue.papers.updates.case import tell, worst_place
 from reissue.papers.updates.guess_accuracy import guessed_right
@@ -30,7 +31,6 @@ from reissue.people.knowledge import Knowledge
 from reissue.protection import Protection
 from reissue.published.series import Series
 from reissue.schema import Schema
-from reissue.solver.forward_backward import blocks, histories
 from reissue.updates import UpdateModel, read_updates
 
 __all__ = ["Posteriors", "risks", "updates"]

@@ -25,10 +25,10 @@ from reissue.attacks.stories import (
     story_of,
     value_text,
 )
+from reissue.papers.tracking.forward_backward import blocks
 from reissue.papers.tracking.membership import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
-from reissue.solver.forward_backward import blocks
 from reissue.updates import UpdateModel
 from reissue.words import listed, percent, plural
 

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.finding import Judged
+from reissue.attacks.joint.finding import Judgment
 from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.story.steps import likely_link, proof_steps
 from reissue.attacks.stories import Case, Shown, case, story_of, value_text
@@ -48,13 +48,13 @@ class SolvedSeries:
     """Release and group to the quasi-identifiers as published; nothing where they are not at hand."""
 
 
-def with_case(finding: Finding, judged: Judged, solved: SolvedSeries) -> Finding:
+def with_case(finding: Finding, judged: Judgment, solved: SolvedSeries) -> Finding:
     """The finding with its story."""
     story = tell(judged, solved, finding.limit or 1.0)
     return finding if story is None else replace(finding, details={**finding.details, "case": story})
 
 
-def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
+def tell(judged: Judgment, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
     judged = judged.surer
     if not (judged.claims.release >= 0).any():
@@ -69,9 +69,9 @@ def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
         solved.names,
         solved.numbers,
         solved.shown,
-        judged.reader.knowledge,
+        judged.adversary.knowledge,
         limit,
-        judged.reader.learns,
+        judged.adversary.learns,
     )
     proof = _shortest(claims, scene)
     if proof is not None:
