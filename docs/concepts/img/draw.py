@@ -79,8 +79,8 @@ def pictures() -> dict[str, str]:
 
 
 def cohort() -> str:
-    """The slots of a cohort over four releases, and who is in them."""
-    title = "A cohort over four releases: slots live on, people come and go"
+    """Draw the seats of a cohort over four releases, and their occupants."""
+    title = "A cohort over four releases: seats stay, people come and go"
     slots = (
         ("Ann flu", "Ann flu", "Ann ulcer", "Ann ulcer"),
         ("Bob HIV", "Bob HIV", "Bob HIV", "Bob HIV"),
@@ -88,7 +88,7 @@ def cohort() -> str:
         ("Eve ulcer", "Eve ulcer", "? ulcer", ""),
         ("Fred cancer", "? cancer", "? cancer", ""),
     )
-    below = ("enter together", "two have left", "Dora takes a slot", "two slots go at once")
+    below = ("enter together", "two have left", "Dora takes a seat", "two seats end together")
     parts = [_text(20, 28, title, size=17, weight="bold")]
     for time, words in enumerate(below):
         x = 20 + 175 * time
@@ -96,7 +96,7 @@ def cohort() -> str:
         for place, slot in enumerate(slots):
             if slot[time]:
                 parts.append(_slot(x, 74 + 34 * place, *slot[time].split()))
-    parts.append(_text(20, 292, "Dashed: nobody is in it; a counterfeit moves on by the update model.", size=13))
+    parts.append(_text(20, 292, "Dashed: an empty seat, continued by a counterfeit.", size=13))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 306" font-family="sans-serif">',
@@ -109,7 +109,7 @@ def cohort() -> str:
 
 
 def _slot(x: float, y: float, who: str, value: str) -> str:
-    """A slot in one release: its value, and who is in it."""
+    """Draw a seat in one release: its value and its occupant."""
     dash = ' stroke-dasharray="5 4"' if who == "?" else ""
     name = "nobody" if who == "?" else who
     frame = f'<rect x="{x}" y="{y}" width="150" height="27" rx="5" fill="none" stroke="{FILLS[value]}" stroke-width="2"'
@@ -193,7 +193,7 @@ def _legend(values: Sequence[str], y: float) -> str:
 
 
 def calibration(path: Path, least: int = 200) -> str:
-    """Claims against how often they are right: a mark for each tenth of a series with enough people."""
+    """Draw confidence against the share of right guesses: a mark for each tenth of a series with enough people."""
     with path.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if int(row["people"]) >= least]
     kinds = [*dict.fromkeys(row["source"] for row in rows)]
@@ -203,13 +203,13 @@ def calibration(path: Path, least: int = 200) -> str:
         by_value = row["method"].startswith(("distinct", "invariance", "equivalence"))
         filled = 0.35 if row["knowledge"].endswith("true totals") else 0.0 if by_value else 1.0
         marks.append(_dot(x, y, kinds.index(row["source"]), filled))
-    words = "How far claims can be trusted"
-    below = f"one mark: {least} people or more of one series whose claims are in the same tenth"
+    words = "Confidence against the share of right guesses"
+    below = f"one mark: {least} people or more of one series with confidence in the same tenth"
     return "\n".join(
         [
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 500" font-family="sans-serif">',
             f"<title>{words}</title>",
-            "<desc>Claims on one axis, how often they are right on the other; most marks lie near the diagonal.</desc>",
+            "<desc>Confidence on one axis, the share of right guesses on the other; most marks lie near the diagonal.</desc>",
             '<rect width="720" height="500" fill="#ffffff"/>',
             f'<path d="M60 440 L460 40" stroke="{FAINT}"/>',
             f'<path d="M60 420 L440 40 M80 440 L460 60" stroke="{FAINT}" stroke-dasharray="4 4"/>',
@@ -217,12 +217,12 @@ def calibration(path: Path, least: int = 200) -> str:
             *(_text(52 + 400 * tenth / 5, 460, f"{tenth / 5:.1f}", size=12) for tenth in range(6)),
             *(_text(30, 444 - 400 * tenth / 5, f"{tenth / 5:.1f}", size=12) for tenth in range(1, 6)),
             _text(20, 24, "right"),
-            _text(470, 446, "claim"),
+            _text(470, 446, "confidence"),
             *marks,
             *(_dot(490, 80 + 28 * place, place) for place in range(len(kinds))),
             *(_text(506, 85 + 28 * place, kind) for place, kind in enumerate(kinds)),
             _dot(490, 180, 0, 0.0),
-            _text(506, 185, "hollow: groups made by value"),
+            _text(506, 185, "hollow: groups formed by value"),
             _dot(490, 208, 0, 0.35),
             _text(506, 213, "light: the same, totals known"),
             _text(490, 243, "dashed: off by 0.05", fill=FAINT),
