@@ -209,7 +209,7 @@ def calibration(path: Path, least: int = 200) -> str:
         [
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 500" font-family="sans-serif">',
             f"<title>{words}</title>",
-            "<desc>Confidence on one axis, the share of right guesses on the other; most marks lie near the diagonal.</desc>",
+            "<desc>Confidence on one axis, the share of right guesses on the other: near the diagonal.</desc>",
             '<rect width="720" height="500" fill="#ffffff"/>',
             f'<path d="M60 440 L460 40" stroke="{FAINT}"/>',
             f'<path d="M60 420 L440 40 M80 440 L460 60" stroke="{FAINT}" stroke-dasharray="4 4"/>',
