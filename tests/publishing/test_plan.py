@@ -163,7 +163,7 @@ def test_what_a_rehearsal_shows_is_what_publish_gives(tmp_path: Path, planned: P
     assert len(steps) == len(made)
     for step, one in zip(steps, made, strict=True):
         worst = one.findings["joint"].worst or 0.0
-        # A rehearsal keeps to a lower limit: what lies between the two is mended in it, and goes out as it is here.
+        # A rehearsal keeps to a lower limit: what lies between the two is repaired there, and published unchanged here.
         assert worst == pytest.approx(step.risk, abs=0.1) or 0.95 * 0.75 < worst <= 0.75
 
 
@@ -336,9 +336,9 @@ class Scripted(_Search):
     def _order(self) -> None:
         self.losses = dict.fromkeys(self.script, 0.1)
 
-    def _try(self, setting: Setting, *, mended: bool) -> None:
+    def _try(self, setting: Setting, *, repaired: bool) -> None:
         cost, broken, _ = self.script[setting.name]
-        fine = mended or not broken
+        fine = repaired or not broken
         step = RehearsedRelease(100, 100, cost, 0.0, 0.0, 0, 0, 0, 0, 0.5, "register", 0.0)
         self.outcomes[setting.name] = Outcome(
             setting, (step,), RehearsalEnd.WITHSTOOD if fine else RehearsalEnd.EXPOSED
@@ -346,7 +346,7 @@ class Scripted(_Search):
         if fine:
             self.withstood[setting.name] = Rehearsal.of(setting, self.waves, self.limits)
         else:
-            self.unmended.append(setting)
+            self.unrepaired.append(setting)
 
     def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
         assert rehearsal.setting == setting
@@ -360,7 +360,7 @@ def test_what_was_not_mended_is_once_more_where_it_may_cost_less_than_what_has_r
     script = {first.name: (0.06, False, False), second.name: (0.05, True, True), third.name: (0.11, False, True)}
     search = Scripted(read_waves(months(100, 2), SCHEMA), Limits(), None, lambda _: None, script=script)
     assert not search.run(POOLS)
-    assert search.unmended == [second]
+    assert search.unrepaired == [second]
     assert search.recommended is not None
     assert search.recommended.setting == second
 

@@ -139,7 +139,7 @@ class _Search:
     """The loss of the first wave by itself, by setting."""
     withstood: dict[str, Rehearsal] = field(default_factory=dict)
     """The rehearsals of settings that withstood all waves, by setting."""
-    unmended: list[Setting] = field(default_factory=list)
+    unrepaired: list[Setting] = field(default_factory=list)
     """Settings that were exposed and not repaired, because a setting that withstands costs less."""
     refines: bool = True
     """Whether settings between the given ones are tried, too."""
@@ -161,7 +161,7 @@ class _Search:
             while self.waiting:
                 self._try_next()
             self._choose()
-            self._mend()
+            self._repair()
             self._refine()
         except _OutOfTimeError:
             return self._unfinished(_TIME)
@@ -217,13 +217,13 @@ class _Search:
         """Try the next setting, with repairs unless its loss already exceeds the cost of one that withstands."""
         setting = self.waiting[0]
         least = min((self.outcomes[name].cost for name in self.withstood), default=1.0)
-        self._try(setting, mended=self.losses[setting.name] <= least)
+        self._try(setting, repaired=self.losses[setting.name] <= least)
         self.waiting.pop(0)
 
-    def _mend(self) -> None:
+    def _repair(self) -> None:
         """Retry, with repairs, exposed settings that may cost less than the recommended one."""
-        for setting in [one for one in self.unmended if self._cheaper(one.name)]:
-            self._try(setting, mended=True)
+        for setting in [one for one in self.unrepaired if self._cheaper(one.name)]:
+            self._try(setting, repaired=True)
         self._choose()
 
     def _refine(self) -> None:
@@ -247,8 +247,8 @@ class _Search:
         if loss is None or not self._less(loss):
             return None
         same = self.same.setdefault((setting.size, loss), setting)
-        if same.name not in self.outcomes or same in self.unmended:
-            self._try(same, mended=True)
+        if same.name not in self.outcomes or same in self.unrepaired:
+            self._try(same, repaired=True)
         if same.name not in self.withstood or not self._cheaper(same.name):
             return None if same.name in self.withstood else False
         if self.outcomes[same.name].room is None:
@@ -289,7 +289,7 @@ class _Search:
     def _begin(self) -> None:
         """Try the first setting at once, so that there is a result before all of them are sorted."""
         if self.waiting:
-            self._try(self.waiting[0], mended=True)
+            self._try(self.waiting[0], repaired=True)
             self.waiting.pop(0)
 
     def _order(self) -> None:
@@ -300,15 +300,15 @@ class _Search:
                 self.waiting.remove(setting)
         self.waiting.sort(key=lambda setting: self.losses[setting.name])
 
-    def _try(self, setting: Setting, *, mended: bool) -> None:
-        rehearsal = Rehearsal.of(setting, self.waves, self.limits, mended=mended)
+    def _try(self, setting: Setting, *, repaired: bool) -> None:
+        rehearsal = Rehearsal.of(setting, self.waves, self.limits, repaired=repaired)
         for table in self.waves.tables:
             self._watch(setting)
             rehearsal = rehearse(rehearsal, [table], lambda: None)
             self.outcomes[setting.name] = replace(rehearsal, verdict=_so_far(rehearsal, self.waves)).outcome(self.waves)
             if rehearsal.over:
-                if not mended and rehearsal.verdict == RehearsalEnd.EXPOSED:
-                    self.unmended.append(setting)
+                if not repaired and rehearsal.verdict == RehearsalEnd.EXPOSED:
+                    self.unrepaired.append(setting)
                 return
         self.withstood[setting.name] = rehearsal
 

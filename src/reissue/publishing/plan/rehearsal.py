@@ -63,7 +63,7 @@ _TURNS, _LEAVING_OUT = 9, 5
 
 A release that needs more repair than that does not withstand a continuation.
 """
-_UNMENDED = " It was not repaired: it loses more than another setting that withstands costs in all."
+_UNREPAIRED = " It was not repaired: it loses more than another setting that withstands costs in all."
 _QUERIES = 200
 """Number of random queries by which a release's error is measured."""
 _SEED = 1
@@ -150,13 +150,13 @@ class Rehearsal:
     state: JointState | None = field(default=None, repr=False)
     seconds: float = 0.0
     effort: Thoroughness = _FULL
-    mended: bool = True
+    repaired: bool = True
     """Whether releases that expose few people are repaired."""
     released: tuple[Release, ...] = field(default=(), repr=False)
     """All releases so far."""
 
     @classmethod
-    def of(cls, setting: Setting, waves: Waves, limits: Limits, *, mended: bool = True) -> "Rehearsal":
+    def of(cls, setting: Setting, waves: Waves, limits: Limits, *, repaired: bool = True) -> "Rehearsal":
         """Begin before the first wave, with a slightly lower limit."""
         watched = "counterfeits" in find(setting.method).options
         fewer = counterfeits_in_rehearsal(limits, waves)
@@ -166,7 +166,7 @@ class Rehearsal:
         )
         many = sum(table.rows for table in waves.tables) > _LARGE
         return cls(
-            setting, schema, Policy.of(schema), effort=_HALF if many and waves.changing else _FULL, mended=mended
+            setting, schema, Policy.of(schema), effort=_HALF if many and waves.changing else _FULL, repaired=repaired
         )
 
     def guessed(self) -> "Rehearsal":
@@ -193,8 +193,8 @@ class Rehearsal:
         )
         try:
             turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
-            mended = turns if self.mended else 1
-            wave, release, found = make_and_mend(wave, _WaveAttempt.attack, turns=mended)
+            repaired = turns if self.repaired else 1
+            wave, release, found = make_and_mend(wave, _WaveAttempt.attack, turns=repaired)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
@@ -205,7 +205,7 @@ class Rehearsal:
             return made.stopped(RehearsalEnd.NOT_TRIED, found.finding.sentence, started)
         if step.exposed:
             price = f" {wave.repairs.price}." if wave.repairs.price else ""
-            why = found.finding.sentence + (price if self.mended else _UNMENDED)
+            why = found.finding.sentence + (price if self.repaired else _UNREPAIRED)
             return made.stopped(RehearsalEnd.EXPOSED, why, started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
