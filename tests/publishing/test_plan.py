@@ -84,9 +84,9 @@ def test_it_says_how_far_someone_gets_who_also_learns(planned: Plan) -> None:
     assert planned.learnt == sentence(found)
     assert planned.learnt in planned.sentences
     surely = replace(found, population=192, details={**found.details, "above": {"people": 12, "right": 9}})
-    assert "links 12 of 192 people more surely than 0.75, and is right about 9" in sentence(surely)
+    assert "links 12 of 192 people to a value beyond 75%, and is right about 9" in sentence(surely)
     nobody = replace(found, details={**found.details, "above": {"people": 0, "right": 0}})
-    assert "links nobody to a value more surely than 0.75 either" in sentence(nobody)
+    assert "links nobody to a value beyond 75% either" in sentence(nobody)
     assert "was not tried: groups are too large." in sentence(not_run("definetti", (1,), "groups are too large."))
 
 
