@@ -9,7 +9,7 @@ from reissue.randomized.adversaries import Adversary, ProtectedEvents
 from reissue.randomized.program import requirements_of
 from reissue.randomized.series import Mechanism, mechanism
 from tests.effort import examples
-from tests.randomized.worlds import adversaries, shares
+from tests.randomized.worlds import adversaries, changes, shares
 
 
 def worth(made: Mechanism, matrices: Floats) -> Floats:
@@ -79,6 +79,17 @@ def test_one_adversary_and_one_limit_as_on_paper() -> None:
         even = Adversary("alike", np.full((1, size), 1 / size), np.eye(size))
         made = mechanism([even], ProtectedEvents.of_values(size, limit), changes=False)
         np.testing.assert_allclose(made.first[0].diagonal(), limit, rtol=1e-6)
+
+
+def test_a_margin_is_for_priors_that_are_off_by_so_much() -> None:
+    rng = np.random.default_rng(6)
+    step, prior = changes(rng, 4), shares(rng, 1, 4)
+    made = mechanism([Adversary("alike", prior, step)], ProtectedEvents.of_values(4, 0.9, margin=1.5), changes=False)
+    for value in range(4):
+        other = prior[0].copy()
+        other[value] *= 1.5
+        posterior = other[:, np.newaxis] * made.first[0]
+        assert (posterior[value] / posterior.sum(0)).max() <= 0.9 + 1e-6
 
 
 def test_odds_are_capped() -> None:

@@ -100,23 +100,28 @@ class ProtectedEvents:
         Event to the largest posterior allowed; 1 if it need not be protected.
     gain
         The posterior odds allowed, as a multiple of the prior odds.
-
+    margin
+        Limits hold for all priors that make the odds of an event up to so many times those of the adversary's prior.
     """
 
     member: Bools
     limit: Floats
     gain: float = float("inf")
+    margin: float = 1.0
 
     def __post_init__(self) -> None:
         if self.member.ndim != 2 or self.limit.shape != (len(self.member),) or not self.member.any(1).all():
             raise InputError("Protected events need a limit each, and at least one value each.")
-        if not ((self.limit > 0) & (self.limit <= 1)).all() or not self.gain >= 1:
-            raise InputError("A limit must be above 0 and at most 1, and a gain at least 1.")
+        if not ((self.limit > 0) & (self.limit <= 1)).all() or not (self.gain >= 1 and 1 <= self.margin < np.inf):
+            raise InputError("A limit must be above 0 and at most 1, a gain and a margin at least 1.")
 
     @classmethod
-    def of_values(cls, size: int, limit: float | Floats, gain: float = float("inf")) -> "ProtectedEvents":
+    def of_values(
+        cls, size: int, limit: float | Floats, gain: float = float("inf"), margin: float = 1.0
+    ) -> "ProtectedEvents":
         """Each value of one column is an event of its own."""
-        return cls(np.eye(size, dtype=np.bool_), np.broadcast_to(np.asarray(limit, np.float64), (size,)), gain)
+        limits = np.broadcast_to(np.asarray(limit, np.float64), (size,))
+        return cls(np.eye(size, dtype=np.bool_), limits, gain, margin)
 
     @classmethod
     def of_columns(cls, codes: Sequence[Sequence[int]], limit: float, gain: float = float("inf")) -> "ProtectedEvents":
@@ -132,12 +137,17 @@ class ProtectedEvents:
         return belief @ self._weights
 
     def limits(self, prior: Floats) -> Floats:
-        """The limit of each event for people with this prior (... x values): by number and by gain."""
+        """The limit of each event for people with this prior (... x values): by number, margin and gain."""
         if np.isinf(self.gain):
-            return np.broadcast_to(self.limit, (*prior.shape[:-1], len(self.limit)))
+            return np.broadcast_to(self._inner, (*prior.shape[:-1], len(self.limit)))
         share = np.clip(self.shares(prior), 1e-12, 1 - 1e-12)
         odds = self.gain * share / (1 - share)
-        return np.minimum(self.limit, odds / (1 + odds))
+        return np.minimum(self._inner, odds / (1 + odds))
+
+    @cached_property
+    def _inner(self) -> Floats:
+        """Limits whose odds are smaller by the margin."""
+        return np.asarray(self.limit / (self.limit + self.margin * (1 - self.limit)), np.float64)
 
     @cached_property
     def _weights(self) -> Floats:

@@ -111,13 +111,14 @@ def noisy_counts(
 
 
 def shares_of(counts: Floats, base: Floats | None = None) -> Floats:
-    """Classes x values: shares by class, drawn towards those of all classes as if one person of each value were added.
+    """Classes x values: shares by class, as if one more person were there for every value.
 
-    All classes are drawn in the same way towards `base`, if shares from elsewhere are given.
+    Those are spread as in all classes together, or as in `base` (shares, by class) if more is known from elsewhere.
     """
     counts = np.maximum(counts, 0)
     size = counts.shape[1]
-    base = np.full(size, 1 / size) if base is None else base
-    every = counts.sum(0) + size * base
-    found = counts + size * every / every.sum()
+    if base is None:
+        every = counts.sum(0) + 1 / size
+        base = every / every.sum()
+    found = counts + size * base
     return np.asarray(found / found.sum(1, keepdims=True), np.float64)
