@@ -101,6 +101,18 @@ def test_a_value_that_stays_is_published_as_before() -> None:
         np.testing.assert_array_equal(first.published[old][same], second.published[new][same])
 
 
+def test_without_new_draws_odds_bound_what_a_series_tells() -> None:
+    rng = np.random.default_rng(7)
+    known = adversaries(rng, 3, 1)[0]
+    made = mechanism([known], ProtectedEvents.of_values(3, 0.95), odds=5.0, redraw=False)
+    one = played(made, lives(rng, known, 200, RELEASES), RELEASES)
+    shown: dict[int, int] = {}
+    for columns, release in zip(one.columns, one.made, strict=True):
+        for person, value in zip(columns.pseudonyms.tolist(), release.published.tolist(), strict=True):
+            assert shown.setdefault(person, value) == value
+        assert release.judgements[0].epsilon.max() <= np.log(5) + 1e-9
+
+
 def test_draws_follow_the_matrix_and_the_rule() -> None:
     rng = np.random.default_rng(5)
     step, prior = changes(rng, 3, 0.4), shares(rng, 1, 3)

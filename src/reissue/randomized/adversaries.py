@@ -21,7 +21,7 @@ from reissue.errors import InputError
 
 __all__ = ["Adversary", "Foreseen", "ProtectedEvents", "foreseen", "normalized"]
 
-_AHEAD = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 36)
+_AHEAD = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 60, 120)
 """Departures after so many releases are foreseen. What lies between two of them is a mixture of both, nearly."""
 _AWAY, _BETWEEN = (2, 5), (0, 1, 5)
 """Absences of so many releases are foreseen, before and after runs of presence (places in `_AHEAD`)."""

@@ -36,6 +36,7 @@ class Mechanism:
     """Public beliefs after a first publication: a row for each class and published value."""
     odds: float
     layers: int
+    redraw: bool
 
     @property
     def size(self) -> int:
@@ -52,6 +53,7 @@ def mechanism(
     layers: int = 4,
     changes: bool = False,
     returns: int = 1,
+    redraw: bool = True,
 ) -> Mechanism:
     """Build the mechanism that no given adversary gets past.
 
@@ -73,6 +75,8 @@ def mechanism(
     returns
         How many times somebody may leave and come back without an adversary, who knows departure rates, getting too
         sure. A rate that is high for few values makes each return telling.
+    redraw
+        Whether values may be drawn anew at all. Without it `odds` bounds what a whole series tells, for any prior.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def mechanism(
         matrices = first_program(views, priors, odds)
     else:
         raise InputError("`first` must be 'closed form' or 'program'.")
-    return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers)
+    return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, redraw)
 
 
 def _entry(views: list[View], priors: Floats, matrices: Floats, layers: int) -> PublicBeliefs:
@@ -292,7 +296,10 @@ def _passages(made: Mechanism, states: PublicBeliefs, sources: Ints) -> tuple[li
 
 def _rules(made: Mechanism, states: PublicBeliefs, sources: Ints) -> ChangeRule:
     """The change rule of each source."""
-    rules = ChangeRule(np.zeros(len(sources)), np.zeros(len(sources)), np.zeros((len(sources), made.size)))
+    even = np.full((len(sources), made.size), 1 / made.size)
+    rules = ChangeRule(np.ones(len(sources)), np.zeros(len(sources)), even)
+    if not made.redraw:
+        return rules
     for rows in _chunks(made, sources):
         passages, priors = _passages(made, states, sources[rows])
         found = change_rule(made.views, passages, priors, sources[rows, 2], made.odds)
