@@ -90,7 +90,7 @@ def hospital(seed: int, people: int, months: int, *, frames: bool = True) -> Hos
     for month in synth.Population(seed=seed, people=people).months(months):
         age = month["age"].to_numpy().astype(np.int64)
         quasi = np.stack([age, (month["sex"] == "male").to_numpy().astype(np.int64)])
-        grown = grown or [grow_classes(quasi, max(LEAST, people // 40))]
+        grown = grown or [grow_classes(quasi, max(LEAST, people // 12))]
         who = month["patient"].to_numpy().astype(np.int64)
         value = month["disease"].replace_strict(code, return_dtype=pl.Int64).to_numpy()
         rows.append(TrueValues(who, value, grown[0].of(quasi)))
