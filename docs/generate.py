@@ -9,6 +9,7 @@ from typer.main import get_command
 from reissue.attacks import registered as registered_attacks
 from reissue.cli._app import COMMANDS, EXIT_CODES, load
 from reissue.methods import registered
+from reissue.methods.registry import Trait
 from reissue.publishing.recipe import DEFAULT_METHOD
 
 TARGET = Path(__file__).parent / "reference" / "cli.md"
@@ -83,7 +84,7 @@ def _methods() -> str:
     parts = ["## Methods", "", "What `--method` can be, and each method's `--option NAME=VALUE`."]
     for name, method in sorted(registered().items()):
         default = " (default)" if name == DEFAULT_METHOD else ""
-        left_out = " Makes use of `--suppress`." if method.suppresses else ""
+        left_out = " Makes use of `--suppress`." if Trait.SUPPRESSES in method.traits else ""
         first = " It follows people from release to release and keeps a memory of them." if method.stateful else ""
         parts += ["", f"### {name}{default}", "", f"{method.summary}{left_out}{first}"]
         if method.options:

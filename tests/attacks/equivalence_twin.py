@@ -11,7 +11,6 @@ from reissue.papers.equivalence.attack import (
     _CHANGING,
     _CONTRADICTING,
     _NOTHING_BELOW,
-    _ONLY_ONE,
     _limit,
     _promise,
 )
@@ -97,7 +96,7 @@ def _with_buckets(found: Equivalences, whole: Iterable[BucketHistory] | None, li
 def whole(series: Series, knowledge: Knowledge) -> tuple[Exposure, Ints, int]:
     """The outcome of all releases, the smallest e of each exposed person, and how many people are known."""
     if len(series) < 2:
-        raise CannotRunError(_ONLY_ONE)
+        raise CannotRunError("it compares releases, and there is only one.")
     members = membership(series, knowledge)
     if series.schema.updates and series.schema.updates.get("none") is not True:
         raise CannotRunError(_CHANGING)

@@ -127,12 +127,20 @@ def _found(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
     try:
         _refuse_repeated_records(attack, series)
         _refuse_counted_rows(attack, series, knowledge)
+        _refuse_too_few(attack, held)
         series, knowledge = _held(attack, series, knowledge, held)
         series, ignored = _shared_columns(attack, series)
         found = _with_ignored(attack.run(series, knowledge), ignored)
     except CannotRunError as obstacle:
         found = cannot_run(attack.name, held, obstacle)
     return replace(found, compares=attack.compares)
+
+
+def _refuse_too_few(attack: Attack, held: Sequence[int]) -> None:
+    """Stop where there are fewer releases than the attack needs."""
+    if len(held) < attack.fewest:
+        there = "there is only one" if len(held) == 1 else f"there are only {len(held)}"
+        raise CannotRunError(f"it compares releases, and {there}.")
 
 
 def _refuse_repeated_records(attack: Attack, series: Series) -> None:

@@ -19,6 +19,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import Recorded, releases_of, sent_of
 from reissue.methods import registered
+from reissue.methods.registry import Trait
 from reissue.published import PublishedRelease
 from reissue.release.presences import Presences
 from reissue.schema import Schema
@@ -111,7 +112,7 @@ def _fitting(one: Recorded, known: Presences, tables: Iterator[tuple[int, Table]
     method = registered().get(one.record.method)
     for place, table in tables:
         mine = _people(table, known)
-        if mine is not None and (method is None or method.changes_values or _shows(known, mine)):
+        if mine is not None and (method is None or Trait.CHANGES_VALUES in method.traits or _shows(known, mine)):
             yield table.rows - mine.rows, place
 
 

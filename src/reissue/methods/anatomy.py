@@ -21,7 +21,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.errors import RequirementError, SchemaError
-from reissue.methods.registry import Job, algorithm
+from reissue.methods.registry import Job, Trait, algorithm
 from reissue.methods.suppression import Entries
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -32,8 +32,7 @@ __all__ = ["anatomy"]
 @algorithm(
     "anatomy",
     "Two tables: exact quasi-identifiers, and the sensitive values by bucket. For those who need exact values.",
-    suppresses=True,
-    random=True,
+    traits=Trait.SUPPRESSES | Trait.RANDOM,
     unforced="the method forms groups by chance, and no need to generalize is behind them",
     whole_table="it deals all rows into buckets, each of different values",
 )

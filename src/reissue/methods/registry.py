@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Flag, auto
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "Job",
     "Option",
     "Suggestion",
+    "Trait",
     "algorithm",
     "find",
     "known",
@@ -37,6 +39,29 @@ SeveralRows = Literal["", "together", "apart"]
 
 def _silent(_: float) -> None:
     """Nobody watches."""
+
+
+class Trait(Flag):
+    """What a method does beside dividing rows into groups that meet a requirement."""
+
+    NONE = 0
+    SUPPRESSES = auto()
+    """It makes use of rows that may be suppressed."""
+    RANDOM = auto()
+    """What it makes depends on random numbers, so that it cannot be run again for the same release."""
+    BLIND = auto()
+    """It looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
+    CHANGES_VALUES = auto()
+    """It publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
+    CONSTANT_VALUES = auto()
+    """It refuses a sensitive value that changes while a person stays."""
+    GROUPS_BY_VALUE = auto()
+    """It makes groups of different values, which are those of all sensitive columns taken together: each column by
+    itself may then fall short, and the release is refused."""
+    JOINABLE = auto()
+    """Groups of its release may be joined afterwards: any partition that meets the requirement would do."""
+    COUNTED_ROWS = auto()
+    """It decides on cuts from a table of different rows with their numbers (`Table.times`)."""
 
 
 @dataclass(frozen=True)
@@ -160,35 +185,20 @@ class Algorithm:
     summary: str
     """One sentence for people who choose a method."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    suppresses: bool = False
-    """Whether it makes use of rows that may be left out."""
+    traits: Trait = Trait.NONE
+    """What it does beside dividing rows into groups."""
     state: type[MethodState] | None = None
     """What it leaves for the next release, if it follows people through a series."""
     by_regions: ByRegions | None = None
     """How it works region by region; None if it never can."""
     whole_table: str = ""
     """Why it cannot work by regions or by cells: what it needs the codes of all rows for, in one place."""
-    by_cells: bool = False
-    """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
     draws: Callable[[Options], bool] = _never
     """Whether, with these options, of rows with equal quasi-identifiers some may go one way and some the other: who
     does is drawn by lot."""
-    blind: bool = False
-    """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
-    changes_values: bool = False
-    """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
-    joinable: bool = False
-    """Whether groups of its release may be joined afterwards: any partition that meets the requirement would do."""
     several_rows: SeveralRows = ""
     """What it does where people have several rows: "together" groups people with all their rows, "apart" counts the
     people of each group, who may be in several; empty if it needs one row each (see `methods.several_rows`)."""
-    random: bool = False
-    """Whether what it makes depends on random numbers, so that it cannot be run again for the same release."""
-    refuses_changes: bool = False
-    """Whether it refuses a sensitive value that changes while a person stays."""
-    by_value: bool = False
-    """Whether it makes groups of different values, which are those of all sensitive columns taken together: each column
-    by itself may then fall short, and the release is refused."""
     unforced: str = ""
     """Why nothing follows from what it generalized, where it does not generalize only what it must."""
     m_requirement: str = ""
@@ -207,7 +217,7 @@ class Algorithm:
     @property
     def in_parts(self) -> bool:
         """Whether it can make a release of a table of which it never sees all rows, not even as codes."""
-        return self.by_regions is not None or self.by_cells
+        return self.by_regions is not None or Trait.COUNTED_ROWS in self.traits
 
     @property
     def stateful(self) -> bool:
@@ -232,8 +242,8 @@ class Algorithm:
         # People who are in several groups have some of their values in each: the whole table says nothing about shares.
         apart = table.people is not None and self.several_rows == "apart"
         for part in requirement.parts():
-            if not ((self.changes_values or apart) and part.sensitive):
-                part.refuse_impossible(table.whole(), suppressing=self.suppresses and suppress > 0)
+            if not ((Trait.CHANGES_VALUES in self.traits or apart) and part.sensitive):
+                part.refuse_impossible(table.whole(), suppressing=(Trait.SUPPRESSES in self.traits) and suppress > 0)
 
     def settle(self, given: Options) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
@@ -273,19 +283,12 @@ def algorithm(
     summary: str,
     *,
     options: Mapping[str, Option] | None = None,
-    suppresses: bool = False,
+    traits: Trait = Trait.NONE,
     state: type[MethodState] | None = None,
     by_regions: ByRegions | None = None,
     whole_table: str = "",
-    by_cells: bool = False,
     draws: Callable[[Options], bool] = _never,
-    blind: bool = False,
-    changes_values: bool = False,
-    joinable: bool = False,
     several_rows: SeveralRows = "",
-    random: bool = False,
-    refuses_changes: bool = False,
-    by_value: bool = False,
     unforced: str = "",
     m_requirement: str = "",
     remedies: Mapping[str, str] | None = None,
@@ -302,19 +305,12 @@ def algorithm(
             run,
             summary,
             dict(options or {}),
-            suppresses=suppresses,
+            traits=traits,
             state=state,
             by_regions=by_regions,
             whole_table=whole_table,
-            by_cells=by_cells,
             draws=draws,
-            blind=blind,
-            changes_values=changes_values,
-            joinable=joinable,
             several_rows=several_rows,
-            random=random,
-            refuses_changes=refuses_changes,
-            by_value=by_value,
             unforced=unforced,
             m_requirement=m_requirement,
             remedies=dict(remedies or {}),

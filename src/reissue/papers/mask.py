@@ -29,7 +29,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.methods.partition.regions import REGION, in_regions
-from reissue.methods.registry import ByRegions, Job, Option, algorithm, find
+from reissue.methods.registry import ByRegions, Job, Option, Trait, algorithm, find
 from reissue.release.release import Draft
 from reissue.requirements import Requirement, SimpleLDiversity, by_column
 from reissue.requirements._values import read_sets
@@ -80,6 +80,7 @@ _BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, 
 @algorithm(
     "mask",
     "k-anonymity that does not look at sensitive values, then changes some of them: nothing to learn from the groups.",
+    traits=Trait.SUPPRESSES | Trait.CHANGES_VALUES | Trait.RANDOM,
     options={
         "under": Option(default="pool", help="The method that makes the table k-anonymous.", choices=UNDER),
         "tables": Option(default=1, help="One generalized table, or two: exact QI and values apart.", choices=(1, 2)),
@@ -89,9 +90,6 @@ _BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, 
     },
     by_regions=_BY_REGIONS,
     draws=lambda _: True,
-    suppresses=True,
-    changes_values=True,
-    random=True,
     unforced="the method forms groups without a look at sensitive values",
     remedies={
         "minimality": "its groups say nothing about where the requirement was broken",

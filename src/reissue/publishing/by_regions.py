@@ -26,6 +26,7 @@ from reissue.files.staging import reason
 from reissue.methods import ByRegions, Job, find
 from reissue.methods.partition.frontier import refuse_top_down
 from reissue.methods.partition.regions import find_regions, region_generator, region_rows
+from reissue.methods.registry import Trait
 from reissue.published.counted import read_counted
 from reissue.publishing.coding import WholeCoding, code_whole
 from reissue.publishing.recipe import Recipe
@@ -149,7 +150,7 @@ class _Work:
         self, source: Rewritable, place: Path | None, fits: int | None, progress: Callable[[float], None]
     ) -> _Made:
         """The release of rows that the engine holds."""
-        recipe, by_cells = self.recipe, self.recipe.algorithm.by_cells
+        recipe, by_cells = self.recipe, Trait.COUNTED_ROWS in self.recipe.algorithm.traits
         coding, plan = code_whole(
             source,
             self.schema,
@@ -187,7 +188,7 @@ class _Work:
     def _judged(self, coding: WholeCoding) -> tuple[Requirement, Domain]:
         """What regions must meet, and by what they are counted; stops where the table as a whole does not meet it."""
         recipe, chosen = self.recipe, self.recipe.algorithm
-        if chosen.by_cells:
+        if Trait.COUNTED_ROWS in chosen.traits:
             return KAnonymity(1), coding.domain
         who = coding.providers
         counted = coding.domain if who is None else Domain(who.counts.reshape(-1))
@@ -199,7 +200,7 @@ class _Work:
         whole = Counts(np.zeros(counted.size, np.int32), codes, counted, 1, counted.totals)
         asked.fits(coding.domain)
         for part in asked.parts() if who is None else ():
-            if not (part.sensitive and chosen.changes_values):
+            if not (part.sensitive and Trait.CHANGES_VALUES in chosen.traits):
                 part.refuse_impossible(whole, suppressing=False)
         refuse_top_down(judged, whole)
         return judged, counted
@@ -216,7 +217,7 @@ def _region_size(recipe: Recipe, fits: int | None, rows: int) -> int:
 
 
 def _suppress(recipe: Recipe) -> float:
-    return recipe.suppress if recipe.algorithm.suppresses else 0.0
+    return recipe.suppress if Trait.SUPPRESSES in recipe.algorithm.traits else 0.0
 
 
 # --- what is made of a region: called by an engine, perhaps on another machine ---------------------------------------
@@ -267,7 +268,7 @@ class _ByCuts:
 def _decide_cuts(source: Source, coding: WholeCoding, recipe: Recipe, entropy: Any) -> _ByCuts:
     """Let a method decide on the different rows and their numbers; equal rows are one."""
     chosen = recipe.algorithm
-    unasked = coding.schema.sensitive if chosen.blind and not recipe.requirement.sensitive else ()
+    unasked = coding.schema.sensitive if Trait.BLIND in chosen.traits and not recipe.requirement.sensitive else ()
     dropped = dict.fromkeys((*unasked, *coding.schema.kept), Role.DROP)
     schema = coding.schema.with_roles(dropped)
     counted = source.counts([*schema.quasi, *schema.sensitive])
@@ -308,7 +309,7 @@ def _made(table: Table, draft: Draft, rng: np.random.Generator) -> MadeRegion:
 def _loss(made: FinishedRows, coding: WholeCoding, recipe: Recipe) -> float:
     """The mean over all rows; a suppressed row, and a value that must have been changed, is lost whole."""
     rows, changed = int(coding.domain.totals.sum()), 0
-    if recipe.algorithm.changes_values:
+    if Trait.CHANGES_VALUES in recipe.algorithm.traits:
         published = value_totals(made.source, coding.schema, coding.secrets)
         changed = int(np.maximum(published - coding.domain.totals, 0).sum())
     each = made.lost / max(made.rows, 1)
@@ -397,5 +398,5 @@ def _known(made: _Made, recipe: Recipe) -> dict[str, Any]:
     """What is told of a release that was made region by region."""
     finished = made.finished
     told = {"rows": finished.rows, "groups": finished.groups, "regions": made.regions, "loss": made.loss}
-    warnings = (TIGHT,) if recipe.tight and not recipe.algorithm.by_cells else ()
+    warnings = (TIGHT,) if recipe.tight and Trait.COUNTED_ROWS not in recipe.algorithm.traits else ()
     return {**told, "requirement": recipe.requirement, "method": recipe.method, "warnings": warnings}

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from reissue.errors import InputError, SchemaError
 from reissue.methods import Algorithm, ByRegions, find
+from reissue.methods.registry import Trait
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 
@@ -61,8 +62,10 @@ class Recipe:
         if any(part.across for part in requirement.parts()):
             return f"{requirement} is asked of the release as a whole"
         rule = chosen.by_regions or ByRegions()
-        spare = self.suppress if chosen.suppresses else 0.0
-        return rule.refusal(self.options) or ("" if chosen.by_cells else rule.one(requirement, spare))
+        spare = self.suppress if Trait.SUPPRESSES in chosen.traits else 0.0
+        return rule.refusal(self.options) or (
+            "" if Trait.COUNTED_ROWS in chosen.traits else rule.one(requirement, spare)
+        )
 
     def refuse_schema(self, schema: Schema) -> None:
         """Stop where the requirement looks at sensitive values, and the schema names no such column."""

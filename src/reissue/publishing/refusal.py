@@ -10,6 +10,7 @@ from reissue import methods
 from reissue.attacks import find, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.errors import RiskError, Why
+from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.release.release import Release
 
@@ -58,7 +59,7 @@ class Change:
 def changes_of(policy: Policy) -> tuple[Change, ...]:
     """Changes of a policy that can be tried at once, the least first: more suppressed records, larger groups."""
     found, text = [], str(policy.require)
-    if methods.find(policy.method).suppresses and policy.suppress < _MOST_SUPPRESSED:
+    if Trait.SUPPRESSES in methods.find(policy.method).traits and policy.suppress < _MOST_SUPPRESSED:
         share = round(min(policy.suppress + _MORE_SUPPRESSED, _MOST_SUPPRESSED), 3)
         words = f"Suppress up to {share:.0%} of the records instead of {policy.suppress:.0%}"
         found.append(Change(words, {"suppress": share}))
@@ -271,7 +272,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
         if policy.attacks is None:
             advice.append(_named(policy))
-    if release is None and methods.find(policy.method).suppresses:
+    if release is None and Trait.SUPPRESSES in methods.find(policy.method).traits:
         advice.append(f"More suppressed records: `suppress` in the policy, {policy.suppress:g} now.")
     advice.append(_stricter(policy))
     if release is not None and len(release.schema.quasi) > 1:
@@ -284,7 +285,9 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
 def _fewer_counterfeits(policy: Policy, release: Release) -> str:
     """What would help against too many counterfeits."""
     share = math.ceil(1000 * release.counterfeits / max(release.table.rows - release.suppressed, 1)) / 1000
-    more = f", or `suppress` above {policy.suppress:g}" if methods.find(policy.method).suppresses else ""
+    more = (
+        f", or `suppress` above {policy.suppress:g}" if Trait.SUPPRESSES in methods.find(policy.method).traits else ""
+    )
     allow = f" If recipients can live with them: `counterfeits = {share:g}` in the policy." if share <= 1 else ""
     return (
         f"Fewer counterfeits: a smaller m or e in a new series, coarser sensitive values{more}; or another method, "

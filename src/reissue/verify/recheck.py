@@ -4,7 +4,7 @@ import numpy as np
 
 from reissue.data.table import Table
 from reissue.errors import InternalError, NotMetError
-from reissue.methods.registry import find
+from reissue.methods.registry import Trait, find
 from reissue.release.recode import boxes_of, shuffled, tables_of
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
@@ -31,7 +31,7 @@ def make_release(
     tables = tables_of(table, draft, boxes, rng, order)
     release = Release(tables, table, draft, boxes, requirement, method, order)
     failed = unmet(release, table.schema, requirement, table.secrets)
-    if failed and len(table.schema.sensitive) > 1 and find(method).by_value:
+    if failed and len(table.schema.sensitive) > 1 and Trait.GROUPS_BY_VALUE in find(method).traits:
         raise NotMetError(
             f"The method '{method}' makes groups of people who differ in the sensitive columns taken together, which "
             f"is not enough here: {' '.join(one.sentence for one in failed)} Nothing was published. Use the method "

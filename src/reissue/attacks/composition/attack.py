@@ -79,8 +79,6 @@ def composition(series: Series, knowledge: Knowledge) -> Finding:
 
 
 def _refuse(series: Series, knowledge: Knowledge) -> None:
-    if len(series) < 2:
-        raise CannotRunError("it compares releases, and there is only one.")
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing that could be left.")
     name = series.schema.identifier

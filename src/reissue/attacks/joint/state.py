@@ -22,6 +22,7 @@ from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import ObservedSeries
+from reissue.methods.registry import Trait
 from reissue.methods.registry import known as method_of
 from reissue.people.index import PersonIndex, lasting_values, update
 from reissue.people.knowledge import Knowledge, learns
@@ -155,7 +156,7 @@ def remembering(state: JointState, before: JointState) -> JointState:
 def _true_groups(series: Series) -> Presences | None:
     """Who is in which group of the newest release; None if that is not known, or its values are not the true ones."""
     method = method_of(series.schema.policy.get("method"))
-    return None if method is not None and method.changes_values else series.releases[-1].presences
+    return None if method is not None and Trait.CHANGES_VALUES in method.traits else series.releases[-1].presences
 
 
 @dataclass(frozen=True, eq=False)

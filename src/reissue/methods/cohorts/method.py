@@ -37,7 +37,7 @@ from reissue.methods.cohorts.splitting import split
 from reissue.methods.extents import extent_of
 from reissue.methods.invariance.plan import FORM, form_of, near
 from reissue.methods.joining import joined
-from reissue.methods.registry import Job, Option, Suggestion, algorithm
+from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
 from reissue.release.release import Counterfeits, Draft
 from reissue.requirements import Confidence, Requirement
 
@@ -92,6 +92,7 @@ class _Asked:
 @algorithm(
     "cohorts",
     "People who enter together stay together; slots of those who leave are carried on. For values that change.",
+    traits=Trait.SUPPRESSES | Trait.RANDOM,
     options={
         "size": Option(
             default=None, help="How many people a cohort of the first release has at least: 8; by itself 24."
@@ -122,10 +123,8 @@ class _Asked:
             help=f"{FORM.help} Or a panel: generalized, and rows carry a slot that lasts over the series.",
         ),
     },
-    suppresses=True,
     left_out_with=companions,
     state=CohortState,
-    random=True,
     remedies={
         "joint": "people who enter together stay together through the series",
         "coalition": "with the option `apart` each group holds one provider's people, also while values change",

@@ -29,7 +29,7 @@ from reissue.methods.invariance.plan import (
 from reissue.methods.invariance.register import RegisterState
 from reissue.methods.invariance.regroup import Kinds, regroup
 from reissue.methods.invariance.split import split
-from reissue.methods.registry import Job, algorithm
+from reissue.methods.registry import Job, Trait, algorithm
 from reissue.release.release import Counterfeits, Draft
 
 __all__ = ["invariance"]
@@ -38,11 +38,9 @@ __all__ = ["invariance"]
 @algorithm(
     "invariance",
     "m-invariance for series in which people come and go: groups of m different values, the same for a lifetime.",
+    traits=Trait.RANDOM | Trait.CONSTANT_VALUES | Trait.GROUPS_BY_VALUE,
     options={"form": FORM, "ineligible": INELIGIBLE},
     state=RegisterState,
-    random=True,
-    by_value=True,
-    refuses_changes=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
     whole_table="it follows people through a series and exchanges new ones between all buckets",

@@ -30,7 +30,7 @@ from reissue.counting.keys import pack, rank
 from reissue.errors import InputError, RequirementError
 from reissue.methods.lattice.lattice import Ladder, Levels, Rolled, roll, whole
 from reissue.methods.lattice.measures import MEASURES
-from reissue.methods.registry import Job, Option, algorithm
+from reissue.methods.registry import Job, Option, Trait, algorithm
 from reissue.methods.suppression import Entries, failing, joined, number_groups
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity, Requirement
@@ -44,6 +44,7 @@ _LARGEST = 4_000_000
 @algorithm(
     "incognito",
     "One level per attribute for the whole table, the best of all combinations; for few attributes.",
+    traits=Trait.SUPPRESSES | Trait.COUNTED_ROWS | Trait.BLIND,
     options={
         "loss": Option(
             "cells",
@@ -51,9 +52,6 @@ _LARGEST = 4_000_000
             tuple(MEASURES),
         )
     },
-    by_cells=True,
-    suppresses=True,
-    blind=True,
     several_rows="apart",
 )
 def incognito(job: Job) -> Draft:

@@ -34,7 +34,7 @@ from reissue.counting.keys import rank
 from reissue.counting.people import PeopleCounts
 from reissue.errors import RequirementError
 from reissue.methods.lattice.cuts import Cuts, NewGroups, Node, SizedGroups, SpecializedGroups
-from reissue.methods.registry import Job, Option, algorithm
+from reissue.methods.registry import Job, Option, Trait, algorithm
 from reissue.methods.suppression import Entries
 from reissue.release.release import Draft
 from reissue.taxonomy.tree import Taxonomy
@@ -80,6 +80,7 @@ _SCORES: dict[str, Callable[[_Step], float]] = {
 @algorithm(
     "topdown",
     "Every value published the same way throughout the table, each attribute as fine as its cut allows.",
+    traits=Trait.SUPPRESSES | Trait.COUNTED_ROWS | Trait.BLIND,
     options={
         "score": Option(
             "balanced",
@@ -88,9 +89,6 @@ _SCORES: dict[str, Callable[[_Step], float]] = {
             tuple(_SCORES),
         )
     },
-    by_cells=True,
-    suppresses=True,
-    blind=True,
     several_rows="apart",
 )
 def topdown(job: Job) -> Draft:

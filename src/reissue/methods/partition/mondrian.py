@@ -17,7 +17,7 @@ from reissue.methods.local_search.search import EFFORT, improved
 from reissue.methods.partition.frontier import Frontier, Layout, TriedGroups, work_off
 from reissue.methods.partition.halves import after_cuts, both_hold, halved, median_cuts, split_across, widest
 from reissue.methods.partition.regions import in_order
-from reissue.methods.registry import ByRegions, Job, Option, algorithm
+from reissue.methods.registry import ByRegions, Job, Option, Trait, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 from reissue.taxonomy.forest import Forest
@@ -28,6 +28,7 @@ __all__ = ["mondrian"]
 @algorithm(
     "mondrian",
     "Local recoding by median splits: the classic, and the fastest.",
+    traits=Trait.BLIND | Trait.JOINABLE,
     options={
         "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False)),
         "effort": EFFORT,
@@ -41,8 +42,6 @@ __all__ = ["mondrian"]
         any_order=True,
     ),
     draws=lambda options: not options["strict"],
-    blind=True,
-    joinable=True,
     several_rows="together",
 )
 def mondrian(job: Job) -> Draft:

@@ -35,7 +35,7 @@ from reissue.methods.partition.frontier import Frontier, Layout, LocatedRows, Ra
 from reissue.methods.partition.halves import split_across
 from reissue.methods.partition.peeling import peeled
 from reissue.methods.partition.regions import REGION, in_regions
-from reissue.methods.registry import ByRegions, Job, Suggestion, algorithm
+from reissue.methods.registry import ByRegions, Job, Suggestion, Trait, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.forest import Forest
@@ -51,12 +51,10 @@ _BY_REGIONS = ByRegions(any_order=True)
 @algorithm(
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
+    traits=Trait.SUPPRESSES | Trait.BLIND | Trait.JOINABLE,
     options={"effort": EFFORT, "region": REGION},
     by_regions=_BY_REGIONS,
-    suppresses=True,
     draws=lambda _: True,
-    blind=True,
-    joinable=True,
     several_rows="together",
     suggestion=Suggestion(
         suits=lambda answers: answers["removed"] or answers["changes"],

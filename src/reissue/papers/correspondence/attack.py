@@ -91,8 +91,6 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
 
 def _read(series: Series) -> SeriesCounts:
     """All releases in common codes; CannotRunError where the attack is not about such releases."""
-    if len(series) < 2:
-        raise CannotRunError("it compares releases, and there is only one.")
     if series.schema.updates:
         raise CannotRunError("it follows records that never change, and the schema says that sensitive values do.")
     counts = counts_of(series.releases, series.schema)

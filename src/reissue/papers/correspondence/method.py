@@ -24,7 +24,7 @@ from reissue.counting.segments import pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.methods.leaving_out import blocking, surplus, without_outliers
-from reissue.methods.registry import Job, Option, Suggestion, algorithm
+from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
 from reissue.papers.correspondence.earlier import OpenNode, Trial
 from reissue.papers.correspondence.histories import (
     EarlierCells,
@@ -43,8 +43,8 @@ __all__ = ["correspondence"]
 @algorithm(
     "correspondence",
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
+    traits=Trait.SUPPRESSES | Trait.COUNTED_ROWS,
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
-    suppresses=True,
     remedies={"correspondence": "it makes each release safe together with the earlier ones"},
     suggestion=Suggestion(
         suits=lambda _: True,
@@ -53,7 +53,6 @@ __all__ = ["correspondence"]
         require="k=5",
         attacks=("correspondence",),
     ),
-    by_cells=True,
     recheck=lambda release, options: recheck(release, _listed(options["after"])),
     recheck_counted=lambda release, codings, requirement, options: recheck_counted(
         release, codings, requirement.least, _listed(options["after"])

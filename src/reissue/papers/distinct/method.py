@@ -35,7 +35,7 @@ from reissue.methods.invariance.plan import (
 from reissue.methods.invariance.register import Recall, Register
 from reissue.methods.invariance.regroup import Kinds, regroup
 from reissue.methods.invariance.split import split
-from reissue.methods.registry import Job, Option, Suggestion, algorithm
+from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
 from reissue.papers.distinct.parts import pieces
 from reissue.papers.distinct.plan import DistinctPlan, IneligibleUnits
 from reissue.papers.distinct.repair import Formed, multisets
@@ -49,6 +49,7 @@ __all__ = ["distinct"]
 @algorithm(
     "distinct",
     "m-Distinct for series in which values change too: no group of a person ever rules a value out.",
+    traits=Trait.SUPPRESSES | Trait.RANDOM | Trait.GROUPS_BY_VALUE,
     options={
         "star": Option(
             default=False,
@@ -59,10 +60,7 @@ __all__ = ["distinct"]
         "form": FORM,
         "ineligible": INELIGIBLE,
     },
-    suppresses=True,
     state=DistinctState,
-    random=True,
-    by_value=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
     suggestion=Suggestion(

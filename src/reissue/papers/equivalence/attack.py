@@ -39,7 +39,6 @@ from reissue.updates import UpdateModel
 __all__ = ["SmallestSets", "domino", "equivalence", "exposure"]
 
 NAME = "equivalence"
-_ONLY_ONE = "it compares releases, and there is only one."
 _CHANGING = "the schema says that sensitive values change; this attack is about values that stay."
 _CONTRADICTING = (
     "values change here, and this attack is about values that stay: no value each, the same in every release, could "
@@ -84,8 +83,6 @@ _BUCKETS = 500
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everyone's smallest e in all releases together."""
-    if len(series) < 2:
-        raise CannotRunError(_ONLY_ONE)
     members = membership(series, knowledge)
     if series.schema.updates and not series.schema.values_stay:
         raise CannotRunError(_CHANGING)

@@ -43,7 +43,7 @@ from reissue.methods.invariance.plan import (
     same_parameters,
 )
 from reissue.methods.invariance.register import RegisterState
-from reissue.methods.registry import Job, Option, Suggestion, algorithm, find
+from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm, find
 from reissue.papers.equivalence.graphs import Graphs, KeptGraphs
 from reissue.release.release import Counterfeits, Draft
 from reissue.requirements import KAnonymity
@@ -106,6 +106,7 @@ class BucketState(RegisterState):
 @algorithm(
     "equivalence",
     "Like m-invariance, and nobody learns that fewer than e people share values with as many others.",
+    traits=Trait.RANDOM | Trait.CONSTANT_VALUES | Trait.GROUPS_BY_VALUE,
     options={
         "e": Option(default=5, help="No two sets of fewer than e people may be shown to have the same values."),
         "form": Option(
@@ -121,9 +122,6 @@ class BucketState(RegisterState):
         "ineligible": INELIGIBLE,
     },
     state=BucketState,
-    random=True,
-    by_value=True,
-    refuses_changes=True,
     m_requirement="simple-l",
     remedies={
         **dict.fromkeys(("joint", "updates"), KEEPS_VALUES),

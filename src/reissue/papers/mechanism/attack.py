@@ -33,7 +33,7 @@ from reissue.counting.cells import Domain
 from reissue.data.draws import draw_key, with_draws
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError, NotMetError, Why
-from reissue.methods.registry import Job, find
+from reissue.methods.registry import Job, Trait, find
 from reissue.papers.mechanism.case import tell
 from reissue.papers.mechanism.components import Parts, by_components
 from reissue.papers.mechanism.possible import Belief, Possible, enough, interval, weigh
@@ -123,7 +123,7 @@ def possible_worlds(release: Release, *, free: bool | None = None) -> Possible:
     published = table.sensitive if draft.sensitive is None else draft.sensitive
     kept = draft.groups >= 0
     domain = Domain(np.bincount(published[kept], minlength=table.domain.size), table.domain.taxonomy)
-    free = find(release.method).changes_values if free is None else free
+    free = Trait.CHANGES_VALUES in find(release.method).traits if free is None else free
     return Possible(draft.groups.astype(np.int64), published, domain, free)
 
 
@@ -148,7 +148,7 @@ def by_running(
         keep = _same_frames(release, algorithm)
         return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
     keep = _same_drafts(release, algorithm, dict(options or {}), rng)
-    sample = True if sample is None and find(algorithm).random else sample
+    sample = True if sample is None and Trait.RANDOM in find(algorithm).traits else sample
     return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
 
 
@@ -164,7 +164,7 @@ def _same_drafts(
 
     def run(world: Codes) -> Signature | None:
         table = _with(release.table, world)
-        seed = rng.integers(2**63) if method.random else 0
+        seed = rng.integers(2**63) if Trait.RANDOM in method.traits else 0
         asked = by_column(release.requirement, table.margins, table.domain)
         job = Job(table, asked, np.random.default_rng(seed), options=settled)
         try:
@@ -173,7 +173,7 @@ def _same_drafts(
         except (InputError, NotMetError):
             return None
 
-    if not method.random and run(release.table.sensitive) != target:
+    if Trait.RANDOM not in method.traits and run(release.table.sensitive) != target:
         raise CannotRunError("the algorithm does not give this release of its own table: its options differ.")
     return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
 
@@ -312,7 +312,7 @@ def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _
     more, rng = 10 if series.exact else 1, np.random.default_rng(0)
     possible_worlds(source)
     plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
-    if not knowledge.algorithm and find(source.method).blind and not requirement.sensitive:
+    if not knowledge.algorithm and Trait.BLIND in find(source.method).traits and not requirement.sensitive:
         return _Ready(source, requirement, _Way.BLIND, BUDGET)
     if plain and source.suppressed == 0 and source.method == "mondrian":
         _same_drafts(source, "mondrian", {}, rng)

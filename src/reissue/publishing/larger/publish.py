@@ -29,6 +29,7 @@ from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
 from reissue.methods import find
+from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.published import Tables, read_published
 from reissue.publishing.by_regions import ReleaseFolder, fill_folder
@@ -353,7 +354,11 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     rule = chosen.by_regions
     more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior == "learned"
     return (
-        not ("after" in chosen.options or chosen.changes_values or (rule is not None and rule.by_provider))
+        not (
+            "after" in chosen.options
+            or Trait.CHANGES_VALUES in chosen.traits
+            or (rule is not None and rule.by_provider)
+        )
         and not more
         and not Recipe.of(policy.method, policy.require).why_all_rows(schema)
         and all(Accepts.ROSTERS in find_attack(name).accepts for name in gate_attacks(policy, schema))

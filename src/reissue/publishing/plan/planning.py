@@ -28,6 +28,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
+from reissue.methods.registry import Trait
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.rehearsal import (
     Rehearsal,
@@ -69,7 +70,7 @@ def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]
 
 def _sized(setting: Setting) -> bool:
     """Whether its group size and number of values are all that a setting requires, by a method without memory."""
-    return setting.size > 0 and not setting.options and find(setting.method).joinable
+    return setting.size > 0 and not setting.options and Trait.JOINABLE in find(setting.method).traits
 
 
 def smallest(first: Setting, waves: Waves, fits: Callable[[Setting], bool | None]) -> None:

@@ -21,6 +21,7 @@ from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
+from reissue.methods.registry import Trait
 from reissue.papers.definetti.series import LIMIT
 from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
@@ -192,7 +193,7 @@ class Rehearsal:
             effort=self.effort,
         )
         try:
-            turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
+            turns = _TURNS if Trait.JOINABLE in find(self.setting.method).traits else _LEAVING_OUT
             repaired = turns if self.repaired else 1
             wave, release, found = make_and_mend(wave, _WaveAttempt.attack, turns=repaired)
         except _TooManyError as problem:

@@ -13,6 +13,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.methods import find
+from reissue.methods.registry import Trait
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft, Form, Release
 from reissue.requirements import by_column
@@ -36,7 +37,7 @@ class Joined:
 def joinable(release: Release) -> bool:
     """Whether its groups may be joined: any partition whose groups meet the requirement would have done."""
     plain = release.draft.form == Form.GENERALIZED and release.draft.cuts is None
-    return plain and find(release.method).joinable
+    return plain and Trait.JOINABLE in find(release.method).traits
 
 
 def join_groups(

@@ -25,6 +25,7 @@ from reissue._arrays import Bools, Ints
 from reissue.data.table import Table
 from reissue.errors import NotMetError, RequirementError
 from reissue.methods import find
+from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.repair.joining import Joined, join_groups, joinable
@@ -214,7 +215,7 @@ def make_and_mend(
 
 def _by_draws(attempt: A, mend: Callable[[A], tuple[A, Release, R]], draws: int) -> tuple[A, Release, R]:
     """Mended by one draw after the other, until nobody is exposed, or too many are."""
-    last = draws - 1 if find(attempt.policy.method).random else 0
+    last = draws - 1 if Trait.RANDOM in find(attempt.policy.method).traits else 0
     for draw in range(last):
         try:
             made = mend(replace(attempt, draw=draw, further=last - draw))
@@ -407,7 +408,7 @@ def _left_out(attempt: A, broken: Bools) -> tuple[A, Release] | None:
     method = find(attempt.policy.method)
     if "after" in method.options and not method.stateful:
         return None  # records of a growing table stay in it
-    if int(broken.sum()) > attempt.spare or (not broken.any() and (method.joinable or attempt.further)):
+    if int(broken.sum()) > attempt.spare or (not broken.any() and (Trait.JOINABLE in method.traits or attempt.further)):
         return None  # another chance is better taken with everyone in the table
     fewer = _without(attempt, broken)
     # Nothing of what was joined before is left.

@@ -10,7 +10,7 @@ from reissue.cli._options import JsonOption
 @app.command()
 def methods(as_json: JsonOption = False) -> None:
     """List the methods of `anonymize`, with their options."""
-    from reissue.methods import registered
+    from reissue.methods import Trait, registered
     from reissue.publishing.recipe import DEFAULT_METHOD
 
     found = dict(sorted(registered().items(), key=lambda item: (item[0] != DEFAULT_METHOD, item[0])))
@@ -22,7 +22,7 @@ def methods(as_json: JsonOption = False) -> None:
                     {
                         "name": name,
                         "summary": method.summary,
-                        "suppresses": method.suppresses,
+                        "suppresses": Trait.SUPPRESSES in method.traits,
                         "stateful": method.stateful,
                         "several_rows": bool(method.several_rows),
                         "options": {
