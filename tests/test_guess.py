@@ -143,14 +143,14 @@ def test_row_numbers_free_text_and_empty_columns_are_left_out() -> None:
         "measured": "it has many exact values",
         "salary": "it looks sensitive too",
     }.items():
-        assert f"'{name}' is left out: {why}" in told
+        assert f"'{name}' is dropped: {why}" in told
 
 
 def test_what_the_user_says_goes_first() -> None:
     table = frame(age=["20-29", "30-39"] * 3, group_of=["a", "b"] * 3, disease=["flu", "cold", "flu"] * 2)
     found = guess([table], ColumnHints(sensitive="group_of", quasi=("age",)))
     assert found.schema.columns == {"age": Role.QUASI, "group_of": Role.SENSITIVE}
-    assert "'disease' is left out: it was not named." in found.assumed
+    assert "'disease' is dropped: it was not named." in found.assumed
     with pytest.raises(ri.InputError, match="one role only"):
         guess([table], ColumnHints(sensitive="age", quasi=("age",)))
     with pytest.raises(ri.InputError, match=r"no column 'illness'.*"):
@@ -173,7 +173,7 @@ def test_tables_of_people_tell_the_identifier_and_what_can_be_compared(tmp_path:
     found = guess(paths, members=who)
     assert found.schema.identifier == "patient"
     assert found.schema.quasi == ("age", "zip", "sex")
-    assert "'job' is left out: it shows names that nobody in the tables of people has" in " ".join(found.assumed)
+    assert "'job' is dropped: it shows names that nobody in the tables of people has" in " ".join(found.assumed)
     finding = ri.attack(paths, only="updates", knowledge=ri.Knowledge(members=who))["updates"]
     assert finding.population == pl.concat([one["patient"] for one in who]).n_unique() or finding.reason is not None
     assert guess(paths, population=MONTHS[0]).schema.quasi == ("age", "zip", "sex")

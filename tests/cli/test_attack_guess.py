@@ -65,7 +65,7 @@ def test_the_guess_can_be_saved_corrected_and_given(reissue: Reissue, tmp_path: 
 @pytest.mark.usefixtures("published")
 def test_columns_can_be_named_instead(reissue: Reissue) -> None:
     outcome = reissue(*ATTACK, "--quasi", "age, zip", "--sensitive", "disease", "--json")
-    assert "'sex' is left out: it was not named." in outcome.json["assumed"]
+    assert "'sex' is dropped: it was not named." in outcome.json["assumed"]
     assert reissue(*ATTACK, "--sensitive", "illness").code == 2
     both = reissue(*ATTACK, "--schema", "true.toml", "--sensitive", "disease")
     assert both.code == 2
