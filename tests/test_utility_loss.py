@@ -60,7 +60,7 @@ def test_counterfeits_people_left_out_and_changed_values_are_lost_altogether() -
     fakes = Counterfeits(np.array([0, 0], np.int32), table.codes[:, [0, 0]], np.array([1, 2], np.int32))
     utility = measure(made(table, exact, counterfeits=fakes))
     assert utility.loss == pytest.approx(2 / 10)
-    assert "2 rows were left out, invented or changed" in str(utility)
+    assert "2 records were suppressed, counterfeit or changed and count as lost" in str(utility)
     changed = measure(made(table, exact, sensitive=np.array([1, 0, 1, 1, 2, 2, 3, 1], np.int32)))
     assert changed.changed == 2
     assert changed.loss == pytest.approx(2 / 8)
