@@ -62,7 +62,7 @@ def _scaled(weights: Floats) -> Floats:
 def with_known_labels(
     series: Sequence[Observation], releases: Sequence[ReleaseStates], chances: Sequence[Floats]
 ) -> tuple[Floats, ...]:
-    """The posterior of each entry, where values of some seats of a panel are known; groups are histories.
+    """The posterior of each state, where values of some seats of a panel are known; groups are histories.
 
     Histories of which nothing is known stay as they are.
     """
