@@ -24,8 +24,9 @@ __all__ = ["TIED", "Posterior", "Problem", "of_occupants", "solve"]
 
 TIED = 1e-6
 """Relative difference of two probabilities below which it is taken for rounding."""
-_EM_ROUNDS, _EM_CONVERGED = 5, 0.025
-"""EM ends when no estimate moves by more than this total variation distance, or after so many rounds."""
+_EM_ROUNDS, _EM_CONVERGED, _EM_CONFIRMED = 5, 0.01, 0.025
+"""EM ends when no estimate moves by more than this total variation distance, or after so many rounds. Exact counts
+confirm what expected counts taught if they move no estimate by more than the last of these."""
 _ROUNDS, _SINGLE_ROUNDS, _SEAT_ROUNDS = 2, 3, 1
 """Rounds of belief propagation: fewer are too modest, more too sure (decision 0101). Three, the last one damped, where
 no group shows a value twice, for there expected counts say least (decision 0206). One of seats whose occupants'
@@ -256,7 +257,8 @@ class Problem:
             found = estimates.after(self, pairs, self.open.whole(self.releases, chance))
             moved, turn, total = found.moved(estimates), turn + 1, total + 1
             progress(1 - 0.9 * 0.5**total)  # the number of turns is not known: each is half of what is left
-            done = moved < _EM_CONVERGED or turn == _EM_ROUNDS
+            confirms = self.expected_counts and not expected
+            done = moved < (_EM_CONFIRMED if confirms else _EM_CONVERGED) or turn == _EM_ROUNDS
             if done and not expected:
                 estimates = replace(estimates, departures=found.departures)
                 break
