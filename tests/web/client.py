@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 import uvicorn
 
+from reissue.web.access import Keys
 from reissue.web.app import make_app
-from reissue.web.door import Keys
 from reissue.web.server import config_of
 from reissue.web.shelf import Shelf
 
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass
 class Client:
-    """Somebody at the door; with a cookie somebody inside."""
+    """Somebody who asks; with a cookie somebody who was let in."""
 
     port: int
     keys: Keys

@@ -1,1 +1,1 @@
-"""The page for stewards: a door on loopback, jobs in processes of their own, and pages that call the library."""
+"""The page for stewards: access on loopback only, jobs in processes of their own, pages that call the library."""

@@ -1,4 +1,4 @@
-"""The application: its pages behind its door, and a folder that is there as long as it runs."""
+"""The application: its pages behind the access guard, and a folder that is there as long as it runs."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from reissue.attacks import registered as attacks
 from reissue.files.staging import scratch_folder
 from reissue.methods import registered as methods
-from reissue.web.door import LARGEST, PATIENCE, Door, Keys
+from reissue.web.access import LARGEST, PATIENCE, AccessGuard, Keys
 from reissue.web.pages import prepare, refused
-from reissue.web.room import Room
 from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, providers, publish, table
 from reissue.web.shelf import Shelf
+from reissue.web.workspace import Workspace
 
 __all__ = ["make_app"]
 
@@ -47,7 +47,7 @@ def make_app(
     """The whole application, to be served on a port of the loopback; `ready` gets its folder once it can answer."""
     routes = [Route(path, endpoint, methods=[method]) for method, path, endpoint in ROUTES]
     router = Router(routes, default=_nowhere, lifespan=partial(_lifespan, shelf, ready), redirect_slashes=False)
-    return Door(router, port, keys, largest=largest, uploads=("/upload",), patience=patience)
+    return AccessGuard(router, port, keys, largest=largest, uploads=("/upload",), patience=patience)
 
 
 @asynccontextmanager
@@ -55,13 +55,13 @@ async def _lifespan(shelf: Shelf, ready: Callable[[Path], object] | None, _: Any
     """A folder for uploads and jobs; it is cleared here, for nothing is run after a server that got a signal."""
     with scratch_folder() as folder:
         await run_in_threadpool(_load, shelf)
-        room = Room.at(folder, shelf)
+        workspace = Workspace.at(folder, shelf)
         if ready is not None:
             ready(folder)
         try:
-            yield {"room": room}
+            yield {"workspace": workspace}
         finally:
-            await room.jobs.close()
+            await workspace.jobs.close()
 
 
 def _load(shelf: Shelf) -> None:

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from reissue._version import __version__
 from reissue.files.places import FORMATS
 from reissue.report.page import environment
-from reissue.web.room import room_of
+from reissue.web.workspace import workspace_of
 
 __all__ = ["fragment", "prepare", "refused", "report", "show"]
 
@@ -54,7 +54,7 @@ def fragment(name: str, /, **context: Any) -> str:
 
 def show(request: Request, name: str, /, **context: Any) -> HTMLResponse:
     """A whole page; what is under way is shown on every one."""
-    running = room_of(request).jobs.running
+    running = workspace_of(request).jobs.running
     return HTMLResponse(fragment(name, running=running, path=request.url.path, **context))
 
 

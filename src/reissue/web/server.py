@@ -22,8 +22,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reissue.errors import InputError
 from reissue.files.staging import reason
+from reissue.web.access import Keys
 from reissue.web.app import make_app
-from reissue.web.door import Keys
 from reissue.web.shelf import Shelf
 
 __all__ = ["config_of", "open_browser", "serve"]

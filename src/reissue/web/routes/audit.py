@@ -14,9 +14,9 @@ from reissue.schema import Role
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import whole_number
 from reissue.web.pages import show
-from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
+from reissue.web.workspace import Workspace, workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -38,13 +38,13 @@ async def begin(request: Request) -> Response:
 
 async def upload(request: Request) -> Response:
     """Take the files and look at them; where it is said already what their columns are, attack them."""
-    room = room_of(request)
-    with room.desks.begun() as desk:
+    workspace = workspace_of(request)
+    with workspace.desks.begun() as desk:
         async with read_form(request) as sent:
             await sent.lay_down(desk, *_KINDS)
             desk.refuse_without("published")
             desk.notes["delimiter"] = sent.delimiter
-            job = await _attack(room, desk, sent) if _is_known(desk, sent) else await _look(room, desk)
+            job = await _attack(workspace, desk, sent) if _is_known(desk, sent) else await _look(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -52,39 +52,39 @@ def _is_known(desk: Desk, sent: Sent) -> bool:
     return bool(desk.files.get("schema")) or bool(sent.under("role:"))
 
 
-async def _look(room: Room, desk: Desk) -> PieceOfWork:
+async def _look(workspace: Workspace, desk: Desk) -> PieceOfWork:
     def ended(job: PieceOfWork) -> None:
         desk.notes["seen"] = job.outcome
         if job.state != State.DONE:
-            room.desks.clear(desk)
+            workspace.desks.clear(desk)
 
     given = {"published": _texts(desk.files["published"]), "delimiter": desk.notes["delimiter"]}
     after = f"/audit/read/{desk.name}"
-    return await room.jobs.start("look", given, title="Reading the files", after=after, ended=ended)
+    return await workspace.jobs.start("look", given, title="Reading the files", after=after, ended=ended)
 
 
 async def read(request: Request) -> Response:
     """What was read and assumed, to be corrected."""
-    desk = room_of(request).desks.find(request.path_params["desk"])
+    desk = workspace_of(request).desks.find(request.path_params["desk"])
     names = {"methods": sorted(methods()), "attacks": sorted(attacks())}
     return show(request, "read.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, **names)
 
 
 async def attack(request: Request) -> Response:
     """Attack the files as they were corrected."""
-    room = room_of(request)
-    desk = room.desks.find(request.path_params["desk"])
+    workspace = workspace_of(request)
+    desk = workspace.desks.find(request.path_params["desk"])
     async with read_form(request) as sent:
         _refuse_roles(sent.under("role:"))
         await sent.lay_down(desk, "people", "members")
-        job = await _attack(room, desk, sent)
+        job = await _attack(workspace, desk, sent)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def discard(request: Request) -> Response:
     """Remove the files and begin again."""
-    room = room_of(request)
-    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    workspace = workspace_of(request)
+    workspace.desks.clear(workspace.desks.find(request.path_params["desk"]))
     return RedirectResponse("/audit", 303)
 
 
@@ -98,7 +98,7 @@ def _refuse_roles(roles: Mapping[str, str]) -> None:
             raise InputError(f"No column is one that “{_ROLES[role]}”. Go back and choose one.")
 
 
-async def _attack(room: Room, desk: Desk, sent: Sent) -> PieceOfWork:
+async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
     """Start the attacks; when they are over, however they end, the files are gone."""
     people = desk.files.get("people", [])
     given = {
@@ -113,9 +113,9 @@ async def _attack(room: Room, desk: Desk, sent: Sent) -> PieceOfWork:
     }
 
     def ended(_: PieceOfWork) -> None:
-        room.desks.clear(desk)
+        workspace.desks.clear(desk)
 
-    return await room.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", ended=ended)
+    return await workspace.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", ended=ended)
 
 
 def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
@@ -131,7 +131,7 @@ def _texts(paths: Sequence[Path]) -> list[str]:
 
 async def outcome(request: Request) -> Response:
     """The verdict, and what would make it surer."""
-    job = room_of(request).jobs.done(request.path_params["job"])
+    job = workspace_of(request).jobs.done(request.path_params["job"])
     known: Mapping[str, Any] = job.outcome
     lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
     context = {"methods": sorted(methods()), "delimiters": DELIMITERS}

@@ -15,8 +15,8 @@ from reissue.ledger import Ledger
 from reissue.ledger.store import is_url
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import refused, show
-from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
+from reissue.web.workspace import workspace_of
 from reissue.words import plural
 
 __all__ = ["ROUTES", "said"]
@@ -38,7 +38,7 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
 
 async def home(request: Request) -> Response:
     """Where to go."""
-    places = room_of(request).shelf.places()
+    places = workspace_of(request).shelf.places()
     words = await run_in_threadpool(said, list(places.values()))
     return show(request, "home.html", ledgers=[(short, *one) for short, one in zip(places, words, strict=True)])
 
@@ -66,7 +66,7 @@ def _how_far(place: str, number: int) -> str:
 
 async def take(request: Request) -> Response:
     """Put a ledger in another folder on the shelf, and open it."""
-    shelf = room_of(request).shelf
+    shelf = workspace_of(request).shelf
     async with read_form(request) as sent:
         short = shelf.take(sent.text("folder"))
     return RedirectResponse(f"/ledgers/{short}", 303)
@@ -74,16 +74,16 @@ async def take(request: Request) -> Response:
 
 async def play(request: Request) -> Response:
     """Play the demo into a folder where the page was opened; then its ledger is shown."""
-    room = room_of(request)
-    out = room.shelf.folder / _DEMO
-    ledger = room.shelf.short(str(out / "ledger"))
+    workspace = workspace_of(request)
+    out = workspace.shelf.folder / _DEMO
+    ledger = workspace.shelf.short(str(out / "ledger"))
 
     def ended(job: PieceOfWork) -> None:
         if job.state == State.DONE:
-            room.shelf.remember(str(out / "ledger"))
+            workspace.shelf.remember(str(out / "ledger"))
 
     given = {"out": str(out)}
-    job = await room.jobs.start("play", given, title="Playing the demo", after=f"/ledgers/{ledger}", ended=ended)
+    job = await workspace.jobs.start("play", given, title="Playing the demo", after=f"/ledgers/{ledger}", ended=ended)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

@@ -9,7 +9,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from reissue.errors import InputError
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import fragment, report, show
-from reissue.web.room import room_of
+from reissue.web.workspace import workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -35,7 +35,7 @@ _FILES = {
 
 
 def _job(request: Request) -> PieceOfWork:
-    return room_of(request).jobs.find(request.path_params["job"])
+    return workspace_of(request).jobs.find(request.path_params["job"])
 
 
 async def progress(request: Request) -> Response:
@@ -49,7 +49,7 @@ async def progress(request: Request) -> Response:
 def _again(request: Request, job: PieceOfWork) -> str:
     """The page on which work begins that did not come to an end."""
     place = job.given.get("ledger", "")
-    known = {one: short for short, one in room_of(request).shelf.places().items()}
+    known = {one: short for short, one in workspace_of(request).shelf.places().items()}
     own = f"/ledgers/{known[place]}" if place in known else ""
     return f"{own}{_FROM.get(job.verb, '')}" if own else _BEGINS.get(job.verb, "/")
 
@@ -89,13 +89,13 @@ async def following(request: Request) -> Response:
 async def cancel(request: Request) -> Response:
     """End it."""
     job = _job(request)
-    await room_of(request).jobs.cancel(job)
+    await workspace_of(request).jobs.cancel(job)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def file(request: Request) -> Response:
     """What a job left: pages to read, or anything to take away."""
-    job, name = room_of(request).jobs.done(request.path_params["job"]), request.path_params["name"]
+    job, name = workspace_of(request).jobs.done(request.path_params["job"]), request.path_params["name"]
     path = job.folder / name
     if name not in _FILES or not path.is_file():
         raise InputError("There is no such file here.")

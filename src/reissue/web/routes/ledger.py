@@ -18,9 +18,9 @@ from reissue.report.charts import loss_chart, risk_chart
 from reissue.report.page import release_html
 from reissue.web.numbers import at, release_number
 from reissue.web.pages import report, show
-from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
 from reissue.web.work.auditing import shown
+from reissue.web.workspace import workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -33,12 +33,12 @@ _FORMATS = {
 
 
 def _place(request: Request) -> str:
-    return room_of(request).shelf.place(request.path_params["ledger"])
+    return workspace_of(request).shelf.place(request.path_params["ledger"])
 
 
 async def series(request: Request) -> Response:
     """All releases, and where the risk stands."""
-    room_of(request).shelf.remember(_place(request))
+    workspace_of(request).shelf.remember(_place(request))
     return show(request, "ledger.html", **await run_in_threadpool(_series, _place(request)), **_named(request))
 
 
@@ -130,13 +130,13 @@ async def verify(request: Request) -> Response:
     after = f"/ledgers/{request.path_params['ledger']}/verified/{{job}}"
     async with read_form(request) as sent:
         given = {"ledger": _place(request), "head": sent.text("head")}
-    job = await room_of(request).jobs.start("verify", given, title="Verifying the ledger", after=after)
+    job = await workspace_of(request).jobs.start("verify", given, title="Verifying the ledger", after=after)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def verified(request: Request) -> Response:
     """What came of it."""
-    job = room_of(request).jobs.done(request.path_params["job"])
+    job = workspace_of(request).jobs.done(request.path_params["job"])
     return show(request, "verified.html", found=job.outcome, **_named(request))
 
 

@@ -11,10 +11,10 @@ from reissue.outcome.plan import setting_of
 from reissue.publishing.plan import Outcome, Plan, Setting
 from reissue.web.jobs import BusyError, PieceOfWork, State
 from reissue.web.pages import fragment, show
-from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import read_form
 from reissue.web.routes.plan import number_of, plan_of
 from reissue.web.uploads import Desk
+from reissue.web.workspace import Workspace, workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -50,14 +50,14 @@ async def look(request: Request) -> Response:
 
 async def _try(request: Request, desk: Desk, made: Plan, setting: Setting) -> Response:
     """Start it, in place of what was being tried before; where the browser slides, the page stays."""
-    room, tried = room_of(request), desk.notes["tried"]
+    workspace, tried = workspace_of(request), desk.notes["tried"]
     if not isinstance(tried, dict):
         raise InputError("This is not done yet.")
     job = tried.get(setting.name)
     if job is None or job.state not in {State.RUNNING, State.DONE}:
-        await _make_way(room, desk)
+        await _make_way(workspace, desk)
         try:
-            job = await _start(room, desk, made, setting)
+            job = await _start(workspace, desk, made, setting)
         except BusyError as busy:
             if "hx-request" not in request.headers:
                 raise
@@ -68,15 +68,15 @@ async def _try(request: Request, desk: Desk, made: Plan, setting: Setting) -> Re
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-async def _make_way(room: Room, desk: Desk) -> None:
+async def _make_way(workspace: Workspace, desk: Desk) -> None:
     """Whoever slides on does not wait for what lies behind."""
-    running = room.jobs.running
+    running = workspace.jobs.running
     tried: Any = desk.notes["tried"]
     if running is not None and running in tried.values():
-        await room.jobs.cancel(running)
+        await workspace.jobs.cancel(running)
 
 
-async def _start(room: Room, desk: Desk, made: Plan, setting: Setting) -> PieceOfWork:
+async def _start(workspace: Workspace, desk: Desk, made: Plan, setting: Setting) -> PieceOfWork:
     plan: Any = desk.notes["plan"]
     given = {
         "waves": [str(path) for path in desk.files["wave"]],
@@ -87,13 +87,13 @@ async def _start(room: Room, desk: Desk, made: Plan, setting: Setting) -> PieceO
         "setting": {"method": setting.method, "require": setting.require, "options": dict(setting.options)},
     }
     after = f"/plan/{desk.name}/beside/{{job}}"
-    return await room.jobs.start("try_own", given, title=f"Trying {setting.name}", after=after)
+    return await workspace.jobs.start("try_own", given, title=f"Trying {setting.name}", after=after)
 
 
 async def following(request: Request) -> Response:
     """How far it is, for a page that stays."""
     desk, _, _ = plan_of(request)
-    return _followed(desk, room_of(request).jobs.find(request.path_params["job"]))
+    return _followed(desk, workspace_of(request).jobs.find(request.path_params["job"]))
 
 
 def _followed(desk: Desk, job: PieceOfWork) -> Response:
@@ -105,7 +105,7 @@ def _followed(desk: Desk, job: PieceOfWork) -> Response:
 async def beside(request: Request) -> Response:
     """The table before and after."""
     desk, _, _ = plan_of(request)
-    jobs = room_of(request).jobs
+    jobs = workspace_of(request).jobs
     job = jobs.done(request.path_params["job"])
     first = jobs.done(job.given["tried"]) if "tried" in job.given else job
     found = first.outcome["beside"] if job is first else job.outcome
@@ -117,13 +117,13 @@ async def beside(request: Request) -> Response:
 async def ask(request: Request) -> Response:
     """Cross two other columns, or compute another model."""
     desk, _, _ = plan_of(request)
-    room = room_of(request)
-    first = room.jobs.done(request.path_params["job"])
+    workspace = workspace_of(request)
+    first = workspace.jobs.done(request.path_params["job"])
     async with read_form(request) as sent:
         asked = {"cross": [sent.text("down"), sent.text("across")], "model": sent.text("model")}
     given = {**first.given, **asked, "folder": str(first.folder), "tried": first.name}
     after = f"/plan/{desk.name}/beside/{{job}}"
-    job = await room.jobs.start("compare_tables", given, title="Comparing before and after", after=after)
+    job = await workspace.jobs.start("compare_tables", given, title="Comparing before and after", after=after)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

@@ -13,10 +13,10 @@ from reissue.publishing.plan import Outcome, Plan, policy_toml, with_policy
 from reissue.report.charts import frontier_chart
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
-from reissue.web.room import room_of
 from reissue.web.routes.forms import Sent, read_form
 from reissue.web.routes.publish import day_of_table, recipients_of, rehearse
 from reissue.web.uploads import Desk
+from reissue.web.workspace import workspace_of
 
 __all__ = ["ROUTES", "number_of", "plan_of"]
 
@@ -26,22 +26,22 @@ _LONGEST = 120
 
 async def start(request: Request) -> Response:
     """Try every sensible setting on the waves."""
-    room = room_of(request)
-    desk = room.desks.find(request.path_params["desk"])
+    workspace = workspace_of(request)
+    desk = workspace.desks.find(request.path_params["desk"])
     async with read_form(request) as sent:
         given = _given(desk, sent)
 
     def ended(job: PieceOfWork) -> None:
         desk.notes["unplanned"] = job.outcome.get("problem", "")
         if job.state != State.DONE:
-            room.desks.clear(desk)
+            workspace.desks.clear(desk)
         elif desk.notes["unplanned"]:
             job.after = f"/table/of/{desk.name}/schema"
         else:
             desk.notes |= {"plan": job, "tried": {}}
 
     after = f"/plan/{desk.name}"
-    job = await room.jobs.start("plan_series", given, title="Planning", after=after, ended=ended)
+    job = await workspace.jobs.start("plan_series", given, title="Planning", after=after, ended=ended)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -74,7 +74,7 @@ def number_of(text: str, low: float, high: float) -> float:
 
 def plan_of(request: Request) -> tuple[Desk, PieceOfWork, Plan]:
     """The desk of an address with its plan, and the settings that were tried beside it."""
-    desk = room_of(request).desks.find(request.path_params["desk"])
+    desk = workspace_of(request).desks.find(request.path_params["desk"])
     job = desk.notes.get("plan")
     if not isinstance(job, PieceOfWork):
         raise InputError("This is not done yet.")
@@ -126,10 +126,10 @@ def _policy(desk: Desk, made: Plan, asked: Mapping[str, str]) -> str:
 
 async def choose(request: Request) -> Response:
     """Begin a ledger with a setting: its first release is tried with one of the waves."""
-    room = room_of(request)
+    workspace = workspace_of(request)
     desk, _, made = plan_of(request)
     async with read_form(request) as sent:
-        place = room.shelf.new(sent.text("name"))
+        place = workspace.shelf.new(sent.text("name"))
         text = _policy(desk, made, {"limit": sent.text("limit"), "setting": sent.text("setting")})
         wave = next((path for path in desk.files["wave"] if path.name == sent.text("wave")), desk.files["wave"][0])
         more: dict[str, Any] = {"recipients": recipients_of(sent), "dated": day_of_table(sent)}
@@ -138,7 +138,7 @@ async def choose(request: Request) -> Response:
     schema.write_text(text, encoding="utf-8")
     given: dict[str, Any] = {"ledger": place, "table": str(wave), "schema": str(schema)}
     desk.notes["given"] = {**given, **more, "delimiter": desk.notes["delimiter"]}
-    tried = await rehearse(room, desk)
+    tried = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{tried.name}", 303)
 
 

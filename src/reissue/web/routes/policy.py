@@ -13,14 +13,14 @@ from reissue.outcome.series import policy_words
 from reissue.policy import Policy
 from reissue.schema import Schema
 from reissue.web.pages import show
-from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
+from reissue.web.workspace import workspace_of
 
 __all__ = ["ROUTES"]
 
 
 def _place(request: Request) -> str:
-    return room_of(request).shelf.place(request.path_params["ledger"])
+    return workspace_of(request).shelf.place(request.path_params["ledger"])
 
 
 async def policy(request: Request) -> Response:

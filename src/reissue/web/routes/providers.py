@@ -13,10 +13,10 @@ from reissue.ledger import Ledger
 from reissue.web.jobs import PieceOfWork
 from reissue.web.numbers import places_of, release_number
 from reissue.web.pages import show
-from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, read_form
 from reissue.web.routes.publish import given_of, tried
 from reissue.web.uploads import Desk
+from reissue.web.workspace import Workspace, workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -26,7 +26,7 @@ _SHOWN = 12
 
 async def recorded(request: Request) -> Response:
     """What the ledger says about them, and a place to look at a coalition with today's table."""
-    place = room_of(request).shelf.place(request.path_params["ledger"])
+    place = workspace_of(request).shelf.place(request.path_params["ledger"])
     named = {"ledger": request.path_params["ledger"], "name": Path(place).name, "delimiters": DELIMITERS}
     return show(request, "providers.html", **await run_in_threadpool(_recorded, place), **named)
 
@@ -41,7 +41,7 @@ def _recorded(place: str) -> dict[str, Any]:
 
 async def told_file(request: Request) -> Response:
     """What every provider may be told of a release, as text to be sent."""
-    place = room_of(request).shelf.place(request.path_params["ledger"])
+    place = workspace_of(request).shelf.place(request.path_params["ledger"])
     number = release_number(request)
     lines = await run_in_threadpool(_told, place, number)
     headers = {"Content-Disposition": f'attachment; filename="release-{number}-providers.txt"'}
@@ -58,60 +58,60 @@ def _told(place: str, number: int) -> Sequence[str]:
 
 async def look(request: Request) -> Response:
     """Take today's table, and look what some providers would see in its release; nothing is recorded."""
-    room, short = room_of(request), request.path_params["ledger"]
-    with room.desks.begun() as desk:
+    workspace, short = workspace_of(request), request.path_params["ledger"]
+    with workspace.desks.begun() as desk:
         async with read_form(request) as sent:
             await sent.lay_down(desk, "table")
             desk.refuse_without("table")
-            given = {**given_of(desk, sent, room.shelf.place(short)), "coalition": sent.texts("member")}
-            job = await _collude(room, given, f"/ledgers/{short}/providers/of/{{job}}", desk)
+            given = {**given_of(desk, sent, workspace.shelf.place(short)), "coalition": sent.texts("member")}
+            job = await _collude(workspace, given, f"/ledgers/{short}/providers/of/{{job}}", desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def look_over_series(request: Request) -> Response:
     """Take the tables of all releases, and look what some providers would see in them together."""
-    room, short = room_of(request), request.path_params["ledger"]
-    with room.desks.begun() as desk:
+    workspace, short = workspace_of(request), request.path_params["ledger"]
+    with workspace.desks.begun() as desk:
         async with read_form(request) as sent:
             await sent.lay_down(desk, "tables")
             desk.refuse_without("tables")
             given = {
-                "ledger": room.shelf.place(short),
+                "ledger": workspace.shelf.place(short),
                 "tables": [str(path) for path in desk.files["tables"]],
                 "coalition": sent.texts("member"),
                 "delimiter": sent.delimiter,
             }
-            job = await room.jobs.start(
+            job = await workspace.jobs.start(
                 "collude_over_series",
                 given,
                 title="Looking at all releases as providers would",
                 after=f"/ledgers/{short}/providers/over/{{job}}",
-                ended=lambda _: room.desks.clear(desk),
+                ended=lambda _: workspace.desks.clear(desk),
             )
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def looked_over_series(request: Request) -> Response:
     """What came of it."""
-    room, short = room_of(request), request.path_params["ledger"]
-    job = room.jobs.done(request.path_params["job"])
-    named = {"ledger": short, "name": Path(room.shelf.place(short)).name}
+    workspace, short = workspace_of(request), request.path_params["ledger"]
+    job = workspace.jobs.done(request.path_params["job"])
+    named = {"ledger": short, "name": Path(workspace.shelf.place(short)).name}
     return show(request, "insiders.html", **named, found=job.outcome)
 
 
-async def _collude(room: Room, given: Mapping[str, Any], after: str, desk: Desk | None) -> PieceOfWork:
+async def _collude(workspace: Workspace, given: Mapping[str, Any], after: str, desk: Desk | None) -> PieceOfWork:
     def ended(_: PieceOfWork) -> None:
         if desk is not None:
-            room.desks.clear(desk)
+            workspace.desks.clear(desk)
 
-    return await room.jobs.start("collude", given, title="Looking as providers would", after=after, ended=ended)
+    return await workspace.jobs.start("collude", given, title="Looking as providers would", after=after, ended=ended)
 
 
 async def looked(request: Request) -> Response:
     """What came of it."""
-    room, short = room_of(request), request.path_params["ledger"]
-    job = room.jobs.done(request.path_params["job"])
-    named = {"ledger": short, "name": Path(room.shelf.place(short)).name, "number": job.outcome["number"]}
+    workspace, short = workspace_of(request), request.path_params["ledger"]
+    job = workspace.jobs.done(request.path_params["job"])
+    named = {"ledger": short, "name": Path(workspace.shelf.place(short)).name, "number": job.outcome["number"]}
     view = job.outcome["view"]
     found = _found(view, _ticked(request, view) or set(job.given["coalition"]))
     return show(request, "coalitions.html", **named, **found, back=f"/ledgers/{short}/providers", desk=None)
@@ -119,9 +119,9 @@ async def looked(request: Request) -> Response:
 
 async def candidate(request: Request) -> Response:
     """The same of a release that waits to be published."""
-    room, desk, job = tried(request)
+    workspace, desk, job = tried(request)
     given: Any = desk.notes["given"]
-    known = {place: short for short, place in room.shelf.places().items()}
+    known = {place: short for short, place in workspace.shelf.places().items()}
     named = {"ledger": known.get(given["ledger"], ""), "name": Path(given["ledger"]).name, "desk": desk}
     extra, view = desk.notes.get("coalition"), _view(job)
     more = [extra.outcome["view"]] if isinstance(extra, PieceOfWork) and extra.outcome else []
@@ -132,14 +132,14 @@ async def candidate(request: Request) -> Response:
 
 async def ask(request: Request) -> Response:
     """Look at a coalition that was not looked at yet, with the table on the desk."""
-    room, desk, job = tried(request)
+    workspace, desk, job = tried(request)
     names = list(_view(job)["contributed"])
     async with read_form(request) as sent:
         places = places_of(sent.texts("member"), names)
     given: Any = desk.notes["given"]
     asked = {**given, "coalition": [names[place] for place in places]}
     query = "&".join(f"member={place}" for place in places)
-    looking = await _collude(room, asked, f"/publish/{desk.name}/providers?{query}", None)
+    looking = await _collude(workspace, asked, f"/publish/{desk.name}/providers?{query}", None)
     desk.notes["coalition"] = looking
     return RedirectResponse(f"/jobs/{looking.name}", 303)
 

@@ -17,9 +17,9 @@ from reissue.schema import Schema
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import at
 from reissue.web.pages import show
-from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
+from reissue.web.workspace import Workspace, workspace_of
 
 __all__ = ["ROUTES", "day_of_table", "given_of", "recipients_of", "rehearse", "tried"]
 
@@ -27,7 +27,7 @@ __all__ = ["ROUTES", "day_of_table", "given_of", "recipients_of", "rehearse", "t
 async def begin(request: Request) -> Response:
     """A place to drop today's table; for a ledger that is to begin, its name and schema too."""
     short = request.path_params.get("ledger", "")
-    place = room_of(request).shelf.place(short) if short else ""
+    place = workspace_of(request).shelf.place(short) if short else ""
     known = await run_in_threadpool(_known, place) if place else {"known": [], "provider": True}
     return show(request, "publish.html", ledger=short, name=Path(place).name, delimiters=DELIMITERS, **known)
 
@@ -40,16 +40,16 @@ def _known(place: str) -> dict[str, Any]:
 
 async def upload(request: Request) -> Response:
     """Take the table, and make and attack the release without recording it."""
-    room, short = room_of(request), request.path_params.get("ledger", "")
-    with room.desks.begun() as desk:
+    workspace, short = workspace_of(request), request.path_params.get("ledger", "")
+    with workspace.desks.begun() as desk:
         async with read_form(request) as sent:
             await sent.lay_down(desk, "table", "schema")
             desk.refuse_without("table")
             if not short:
                 desk.refuse_without("schema")
-            place = room.shelf.place(short) if short else room.shelf.new(sent.text("name"))
+            place = workspace.shelf.place(short) if short else workspace.shelf.new(sent.text("name"))
             desk.notes["given"] = {**given_of(desk, sent, place), "dated": day_of_table(sent)}
-            job = await rehearse(room, desk)
+            job = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -82,16 +82,16 @@ def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
     }
 
 
-async def rehearse(room: Room, desk: Desk) -> PieceOfWork:
+async def rehearse(workspace: Workspace, desk: Desk) -> PieceOfWork:
     """Make and attack the release of the table on a desk, without recording it."""
 
     def ended(job: PieceOfWork) -> None:
         desk.notes["job"] = job
         if job.state != State.DONE:
-            room.desks.clear(desk)
+            workspace.desks.clear(desk)
 
     after, given = f"/publish/{desk.name}", desk.notes["given"]
-    return await room.jobs.start("rehearse", _mapping(given), title="Trying the release", after=after, ended=ended)
+    return await workspace.jobs.start("rehearse", _mapping(given), title="Trying the release", after=after, ended=ended)
 
 
 def _mapping(given: object) -> dict[str, Any]:
@@ -100,41 +100,41 @@ def _mapping(given: object) -> dict[str, Any]:
     return given
 
 
-def tried(request: Request) -> tuple[Room, Desk, PieceOfWork]:
+def tried(request: Request) -> tuple[Workspace, Desk, PieceOfWork]:
     """The desk and the dry run of a table that waits to be published."""
-    room = room_of(request)
-    desk = room.desks.find(request.path_params["desk"])
+    workspace = workspace_of(request)
+    desk = workspace.desks.find(request.path_params["desk"])
     job = desk.notes.get("job")
     if not isinstance(job, PieceOfWork):
         raise InputError("This is not done yet.")
-    return room, desk, job
+    return workspace, desk, job
 
 
 async def candidate(request: Request) -> Response:
     """The verdict of the dry run: publish it, or what would help."""
-    room, desk, job = tried(request)
+    workspace, desk, job = tried(request)
     given = _mapping(desk.notes["given"])
-    known = {place: short for short, place in room.shelf.places().items()}
+    known = {place: short for short, place in workspace.shelf.places().items()}
     named = {"ledger": known.get(given["ledger"], ""), "name": Path(given["ledger"]).name}
     return show(request, "candidate.html", desk=desk, job=job, found=job.outcome, given=given, **named)
 
 
 async def again(request: Request) -> Response:
     """Another dry run of the same table, by the policy as it is now."""
-    room, desk, _ = tried(request)
-    job = await rehearse(room, desk)
+    workspace, desk, _ = tried(request)
+    job = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def change(request: Request) -> Response:
     """Change the policy by one of the changes that the refusal names, and try the same table again."""
-    room, desk, last = tried(request)
+    workspace, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     place = request.path_params["place"]
     changes = last.outcome.get("changes", [])
     chosen = at(changes, place, "There is no such change.")
     await run_in_threadpool(_changed, given, chosen["policy"])
-    job = await rehearse(room, desk)
+    job = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -151,33 +151,33 @@ def _changed(given: Mapping[str, Any], policy: Mapping[str, Any]) -> None:
 
 async def publish(request: Request) -> Response:
     """Record it; when that is over, however it ends, the table is gone."""
-    room, desk, last = tried(request)
+    workspace, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     if last.outcome.get("refused", True):
         raise InputError("This release was refused: it cannot be published as it is.")
 
     def ended(job: PieceOfWork) -> None:
-        room.desks.clear(desk)
+        workspace.desks.clear(desk)
         if job.state == State.DONE:
-            room.shelf.remember(given["ledger"])
+            workspace.shelf.remember(given["ledger"])
 
-    job = await room.jobs.start("publish", given, title="Publishing", after="/published/{job}", ended=ended)
+    job = await workspace.jobs.start("publish", given, title="Publishing", after="/published/{job}", ended=ended)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def discard(request: Request) -> Response:
     """Remove the table."""
-    room = room_of(request)
-    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    workspace = workspace_of(request)
+    workspace.desks.clear(workspace.desks.find(request.path_params["desk"]))
     return RedirectResponse("/", 303)
 
 
 async def published(request: Request) -> Response:
     """What was recorded, to be taken away."""
-    room = room_of(request)
-    job = room.jobs.done(request.path_params["job"])
+    workspace = workspace_of(request)
+    job = workspace.jobs.done(request.path_params["job"])
     place = job.given["ledger"]
-    short = next((one for one, known in room.shelf.places().items() if known == place), "")
+    short = next((one for one, known in workspace.shelf.places().items() if known == place), "")
     return show(request, "published.html", job=job, found=job.outcome, ledger=short, name=Path(place).name)
 
 

@@ -16,9 +16,9 @@ from reissue.taxonomy.paths import arx_lines, moved
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import at, places_of
 from reissue.web.pages import show
-from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
+from reissue.web.workspace import Workspace, workspace_of
 
 __all__ = ["ROUTES"]
 
@@ -48,31 +48,31 @@ async def begin(request: Request) -> Response:
 
 async def upload(request: Request) -> Response:
     """Take the tables and look at them."""
-    room = room_of(request)
-    with room.desks.begun() as desk:
+    workspace = workspace_of(request)
+    with workspace.desks.begun() as desk:
         async with read_form(request) as sent:
             await sent.lay_down(desk, "wave")
             desk.refuse_without("wave")
             desk.notes["delimiter"] = sent.delimiter
-            job = await _start(room, desk, "propose", "seen", title="Looking at the table", after="")
+            job = await _start(workspace, desk, "propose", "seen", title="Looking at the table", after="")
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-async def _start(room: Room, desk: Desk, verb: str, note: str, *, title: str, after: str) -> PieceOfWork:
+async def _start(workspace: Workspace, desk: Desk, verb: str, note: str, *, title: str, after: str) -> PieceOfWork:
     """A job about the waves; what comes of it is noted on the desk, which is cleared if it fails."""
 
     def ended(job: PieceOfWork) -> None:
         desk.notes[note] = job.outcome
         if job.state != State.DONE:
-            room.desks.clear(desk)
+            workspace.desks.clear(desk)
 
     waves = [str(path) for path in desk.files["wave"]]
     given = {"waves": waves, "delimiter": desk.notes["delimiter"], "schema": str(desk.folder / "schema.toml")}
-    return await room.jobs.start(verb, given, title=title, after=f"/table/of/{desk.name}{after}", ended=ended)
+    return await workspace.jobs.start(verb, given, title=title, after=f"/table/of/{desk.name}{after}", ended=ended)
 
 
 def _desk(request: Request, *needed: str) -> Desk:
-    desk = room_of(request).desks.find(request.path_params["desk"])
+    desk = workspace_of(request).desks.find(request.path_params["desk"])
     if any(name not in desk.notes for name in needed):
         raise InputError("This is not done yet: take the steps in their order.")
     return desk
@@ -141,7 +141,7 @@ async def _settle(request: Request, desk: Desk) -> Response:
     choices = [_remembered(one) for one in seen["columns"]]
     made = schema_of(choices, folder=desk.folder, several_rows=seen["several"])
     (desk.folder / "schema.toml").write_text(made.dumps(), encoding="utf-8")
-    job = await _start(room_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
+    job = await _start(workspace_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -232,8 +232,8 @@ def _attached(name: str) -> dict[str, str]:
 
 async def discard(request: Request) -> Response:
     """Remove the tables."""
-    room = room_of(request)
-    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    workspace = workspace_of(request)
+    workspace.desks.clear(workspace.desks.find(request.path_params["desk"]))
     return RedirectResponse("/", 303)
 
 

@@ -1,4 +1,4 @@
-"""The door: whoever is not let in, and what those who are may not do."""
+"""Access: whoever is not let in, and what those who are may not do."""
 
 import re
 import secrets
@@ -96,7 +96,7 @@ def test_every_answer_forbids_scripts_in_the_page_and_everything_from_elsewhere(
 
 @pytest.fixture(scope="module")
 def narrow(place: Path) -> Iterator[Client]:
-    """A door that lets 10 kB in."""
+    """An access guard that lets 10 kB in."""
     with served(place, largest=10_000) as client:
         yield client.enter()
 
@@ -125,11 +125,13 @@ def test_forms_without_files_are_small(client: Client) -> None:
     assert client.post("/jobs/00/cancel", [("x", "y" * 2**20)]).status == 413
 
 
-@pytest.mark.parametrize("path", ["/static/../door.py", "/static/%2e%2e%2fdoor.py", "/static/style.css/", "/static/"])
+@pytest.mark.parametrize(
+    "path", ["/static/../access.py", "/static/%2e%2e%2faccess.py", "/static/style.css/", "/static/"]
+)
 def test_only_what_is_named_is_loaded(client: Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status == 404
-    assert "Door" not in answer.text
+    assert "AccessGuard" not in answer.text
 
 
 def test_another_method_is_refused(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The door: who may come in, how much they may bring, and what a browser may do with what it gets.
+"""Access: who may come in, how much they may bring, and what a browser may do with what it gets.
 
 The server listens on loopback only, and so can every other program and every page that the same browser shows. So the
 name under which we were called is checked (a name that somebody else's DNS points here is not ours), where a
@@ -22,7 +22,7 @@ from reissue.web.jobs import BusyError
 from reissue.web.numbers import NotFoundError, whole_number
 from reissue.web.pages import refused
 
-__all__ = ["LARGEST", "PATIENCE", "SMALL", "Door", "Keys", "TooLargeError"]
+__all__ = ["LARGEST", "PATIENCE", "SMALL", "AccessGuard", "Keys", "TooLargeError"]
 
 LARGEST = 2**30
 """Bytes that one request may bring where files are uploaded."""
@@ -82,7 +82,7 @@ class Keys:
 
 
 @dataclass(frozen=True, eq=False)
-class Door:
+class AccessGuard:
     """Stands before the whole application."""
 
     app: ASGIApp

@@ -9,11 +9,11 @@ from reissue.web.jobs import Jobs
 from reissue.web.shelf import Shelf
 from reissue.web.uploads import Desks
 
-__all__ = ["Room", "room_of"]
+__all__ = ["Workspace", "workspace_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class Workspace:
     """One server's belongings."""
 
     folder: Path
@@ -22,12 +22,12 @@ class Room:
     shelf: Shelf
 
     @classmethod
-    def at(cls, folder: Path, shelf: Shelf) -> "Room":
+    def at(cls, folder: Path, shelf: Shelf) -> "Workspace":
         """In an empty folder."""
         return cls(folder, Desks(folder), Jobs(folder), shelf)
 
 
-def room_of(request: Request) -> Room:
-    """The room that a request is answered in."""
-    room: Room = request.state.room
-    return room
+def workspace_of(request: Request) -> Workspace:
+    """The workspace that a request is answered in."""
+    workspace: Workspace = request.state.workspace
+    return workspace
