@@ -126,7 +126,7 @@ _PLACES = {
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
     "reissue.publishing.folder": "anonymize_folder anonymize_frame",
-    "reissue.publishing.larger.publish": "publish_folder",
+    "reissue.publishing.publish_folder": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",
     "reissue.publishing.refusal": "RefusedError",

@@ -7,7 +7,7 @@ import pytest
 
 import reissue as ri
 from reissue.ledger.store import NoLedgerError
-from reissue.publishing.begin import ledger_at
+from reissue.publishing.turn import ledger_at
 from tests.ledger.series import JUDGED, MONTHS, POOL, schema
 
 PLAN = schema(POOL)

@@ -15,8 +15,8 @@ from reissue.data.identifiers import relaxed_texts
 from reissue.errors import DataError
 from reissue.ledger import Ledger
 from reissue.publishing.adopt import adopt
-from reissue.publishing.larger.publish import publish_folder
 from reissue.publishing.publish import publish, publish_next
+from reissue.publishing.publish_folder import publish_folder
 from tests.ledger.conftest import Begin
 from tests.ledger.series import MONTHS, POOL, schema
 from tests.silence import refused

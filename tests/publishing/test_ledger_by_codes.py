@@ -11,8 +11,8 @@ import reissue as ri
 from reissue import synth
 from reissue.ledger import Ledger, Recorded
 from reissue.policy import Policy
-from reissue.publishing.larger.publish import in_regions, publish_folder
 from reissue.publishing.publish import publish_next
+from reissue.publishing.publish_folder import in_regions, publish_folder
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Role, Schema
 from tests.ledger.series import INVARIANCE, MONTHS, schema

@@ -13,10 +13,10 @@ import pytest
 import reissue as ri
 from reissue.errors import DataError
 from reissue.ledger import Ledger, store
-from reissue.publishing.larger.publish import PublishedFolder, publish_folder
-from reissue.publishing.larger.who_is_where import who_is_where
 from reissue.publishing.publish import publish, publish_next
+from reissue.publishing.publish_folder import publish_folder, who_is_where
 from reissue.publishing.refusal import RefusedError
+from reissue.publishing.turn import Publication
 from reissue.schema import Role
 from tests.ledger.series import MONTHS, schema
 
@@ -39,15 +39,13 @@ def folder_of(month: pl.DataFrame, place: Path, files: int = 3) -> Path:
 
 
 @pytest.fixture
-def series(tmp_path: Path) -> tuple[Ledger, list[PublishedFolder]]:
+def series(tmp_path: Path) -> tuple[Ledger, list[Publication]]:
     ledger = Ledger.create(tmp_path / "x.ledger", schema(OPEN))
     data = [folder_of(month, tmp_path / f"month{number}") for number, month in enumerate(MONTHS[:2])]
     return ledger, [publish_folder(one, ledger, fits=40) for one in data]
 
 
-def test_a_series_in_parts_is_judged_as_one_in_memory(
-    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
-) -> None:
+def test_a_series_in_parts_is_judged_as_one_in_memory(series: tuple[Ledger, list[Publication]], tmp_path: Path) -> None:
     ledger, made = series
     whole = Ledger.create(tmp_path / "whole.ledger", schema(OPEN))
     for number, month in enumerate(MONTHS[:2], start=1):
@@ -90,7 +88,7 @@ def test_other_methods_in_parts(method: str, require: str, tmp_path: Path) -> No
 
 
 def test_the_same_table_is_published_once_by_whichever_door(
-    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
+    series: tuple[Ledger, list[Publication]], tmp_path: Path
 ) -> None:
     ledger, made = series
     again = publish_folder(folder_of(MONTHS[1], tmp_path / "again", 2), ledger, fits=1000)
@@ -99,9 +97,7 @@ def test_the_same_table_is_published_once_by_whichever_door(
     assert len(ledger.releases) == 2
 
 
-def test_it_is_exported_byte_for_byte_and_withdrawn(
-    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
-) -> None:
+def test_it_is_exported_byte_for_byte_and_withdrawn(series: tuple[Ledger, list[Publication]], tmp_path: Path) -> None:
     ledger, _ = series
     ledger.export(1, tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
@@ -129,7 +125,7 @@ def test_it_is_exported_byte_for_byte_and_withdrawn(
         ledger.export(2, tmp_path / "two")
 
 
-def test_a_changed_or_missing_part_is_found(series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path) -> None:
+def test_a_changed_or_missing_part_is_found(series: tuple[Ledger, list[Publication]], tmp_path: Path) -> None:
     ledger, _ = series
     parts = [name for what, name in ledger.release(1).files.items() if what.startswith("part.")]
     folder = tmp_path / "x.ledger" / "files"
@@ -144,7 +140,7 @@ def test_a_changed_or_missing_part_is_found(series: tuple[Ledger, list[Published
 
 
 def test_versions_that_cannot_read_parts_say_so(
-    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    series: tuple[Ledger, list[Publication]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _ = series
     other = Ledger.create(tmp_path / "plain.ledger", schema(OPEN))

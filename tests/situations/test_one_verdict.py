@@ -9,9 +9,9 @@ import pytest
 import reissue as ri
 from reissue.attacks.findings import Findings, Status
 from reissue.errors import Why
-from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
+from reissue.publishing.turn import ledger_at
 
 PLAN = """
 [columns]

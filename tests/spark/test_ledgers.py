@@ -14,9 +14,10 @@ import pytest
 
 import reissue as ri
 from reissue.ledger import Ledger
-from reissue.publishing.larger.publish import PublishedFolder, publish_folder
 from reissue.publishing.publish import publish, publish_next
+from reissue.publishing.publish_folder import publish_folder
 from reissue.publishing.refusal import RefusedError
+from reissue.publishing.turn import Publication
 from reissue.schema import Schema
 from tests.ledger.series import MONTHS, schema
 from tests.publishing import test_ledger_by_codes as by_codes
@@ -65,7 +66,7 @@ def test_publish_takes_a_frame_as_it_is(spark: Any, tmp_path: Path) -> None:
     """It begins a ledger, knows the table again, and memory, files and Spark take turns."""
     place, plan = tmp_path / "x.ledger", schema(OPEN)
     first: Any = publish(given(spark, MONTHS[0]), place, plan)
-    assert isinstance(first, PublishedFolder)
+    assert isinstance(first, Publication)
     assert (first.number, first.recorded, first.again) == (1, True, False)
     again: Any = publish(given(spark, MONTHS[0], 7), place)
     assert (again.number, again.again) == (1, True)
@@ -142,7 +143,7 @@ KILLED = """
 import os, signal, sys
 from reissue.engines.spark.session import running_session
 from reissue.ledger import Ledger
-from reissue.publishing.larger.publish import publish_folder
+from reissue.publishing.publish_folder import publish_folder
 
 def progress(share):
     if share >= float(sys.argv[1]):

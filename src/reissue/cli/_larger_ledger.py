@@ -15,7 +15,7 @@ from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
-    from reissue.publishing.larger.publish import PublishedFolder
+    from reissue.publishing.turn import Publication
 
 __all__ = ["UNDATED", "plan_folder", "publish_larger"]
 
@@ -40,7 +40,7 @@ def publish_larger(
     data: Any, book: "Ledger", asked: Mapping[str, Any], out: Any, ledger: str, *, as_json: bool
 ) -> None:
     """Publish it as `asked`, write it to a folder unless it is a dry run, and show what was done."""
-    from reissue.publishing.larger.publish import publish_folder
+    from reissue.publishing.publish_folder import publish_folder
 
     def refuse() -> None:
         if isinstance(out, Path):
@@ -71,7 +71,7 @@ def publish_larger(
     )
 
 
-def _written(made: "PublishedFolder", book: "Ledger", out: Any, ledger: str) -> list[str]:
+def _written(made: "Publication", book: "Ledger", out: Any, ledger: str) -> list[str]:
     """Write the release, which is recorded already."""
     try:
         return book.export(made.number, out)
@@ -83,7 +83,7 @@ def _written(made: "PublishedFolder", book: "Ledger", out: Any, ledger: str) -> 
         ) from None
 
 
-def _as_dict(made: "PublishedFolder", paths: list[str], head: str) -> dict[str, Any]:
+def _as_dict(made: "Publication", paths: list[str], head: str) -> dict[str, Any]:
     return {
         "release": made.number,
         "recorded": made.recorded,

@@ -25,7 +25,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.policy import Policy
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.publishing.series import snapshots
-from reissue.publishing.turn import Publication
+from reissue.publishing.turn import PublicationInMemory
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
 from reissue.verify.check import Check, check
@@ -327,7 +327,7 @@ def attack_record(
     )
 
 
-def publish_record(made: Publication, policy: Policy) -> Record:
+def publish_record(made: PublicationInMemory, policy: Policy) -> Record:
     """The record of a release that goes out."""
     release = made.release
     schema = release.table.schema

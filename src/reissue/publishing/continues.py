@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from reissue._arrays import Ints
 from reissue.data.identifiers import refuse_strangers
 from reissue.errors import DataError
+from reissue.ledger.chain import LedgerEntry
 from reissue.ledger.fingerprints import FORM, PERSON, TableFingerprints, fingerprint_by_rows, is_former
+from reissue.ledger.ledger import Ledger
+from reissue.ledger.pack import unpack_people
+from reissue.ledger.recorded import Recorded
 from reissue.schema import Schema
 from reissue.words import plural
 
-if TYPE_CHECKING:
-    from reissue.ledger import Ledger, Recorded
-    from reissue.ledger.chain import LedgerEntry
-
-__all__ = ["Request", "forms_after", "refuse_what_does_not_follow", "unseen_forms"]
+__all__ = ["Request", "forms_after", "kinds_of", "refuse_what_does_not_follow", "unseen_forms"]
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Request:
 
 
 def refuse_what_does_not_follow(
-    ledger: "Ledger",
-    entries: "Sequence[LedgerEntry]",
-    earlier: "Sequence[Recorded]",
+    ledger: Ledger,
+    entries: Sequence[LedgerEntry],
+    earlier: Sequence[Recorded],
     known: TableFingerprints,
     request: Request,
     kinds: Mapping[str, str],
-    people: "pl.Series | None",
+    people: pl.Series | None,
     *,
     again: bool,
 ) -> None:
@@ -63,7 +63,7 @@ def refuse_what_does_not_follow(
 
 
 def _refuse_other_form(
-    earlier: "Sequence[Recorded]", kinds: Mapping[str, str], dated: str | None, *, same: bool = False
+    earlier: Sequence[Recorded], kinds: Mapping[str, str], dated: str | None, *, same: bool = False
 ) -> None:
     """Refuse a table whose columns hold something else than in the release before, or that is older.
 
@@ -87,9 +87,9 @@ def _refuse_other_form(
 
 
 def _refuse_earlier_table(
-    ledger: "Ledger",
-    entries: "Sequence[LedgerEntry]",
-    earlier: "Sequence[Recorded]",
+    ledger: Ledger,
+    entries: Sequence[LedgerEntry],
+    earlier: Sequence[Recorded],
     known: TableFingerprints,
     request: Request,
 ) -> bool:
@@ -112,7 +112,7 @@ def _refuse_earlier_table(
     return bool(newest)
 
 
-def _is_table(ledger: "Ledger", entries: "Sequence[LedgerEntry]", one: "Recorded", known: TableFingerprints) -> bool:
+def _is_table(ledger: Ledger, entries: Sequence[LedgerEntry], one: Recorded, known: TableFingerprints) -> bool:
     """Whether a release was made of a table; by its mark, if an earlier version recorded it and drew the seed."""
     record = one.record
     if record.table is not None:
@@ -124,10 +124,8 @@ def _is_table(ledger: "Ledger", entries: "Sequence[LedgerEntry]", one: "Recorded
     return fingerprint_by_rows(ledger.key, asked, known.rows) == record.request
 
 
-def _refuse_other_people(ledger: "Ledger", earlier: "Sequence[Recorded]", now: Ints, identifiers: str | None) -> None:
+def _refuse_other_people(ledger: Ledger, earlier: Sequence[Recorded], now: Ints, identifiers: str | None) -> None:
     """Refuse a table in which hardly anybody of the last release returns."""
-    from reissue.ledger.pack import unpack_people
-
     last = earlier[-1] if earlier else None
     if last is None or "roster" not in last.files:
         return
@@ -136,7 +134,7 @@ def _refuse_other_people(ledger: "Ledger", earlier: "Sequence[Recorded]", now: I
     refuse_strangers(unpack_people(ledger.store.read(last.files["roster"])).to_numpy(), now, changed)
 
 
-def _refuse_lookalikes(ledger: "Ledger", earlier: "Sequence[Recorded]", now: pl.DataFrame) -> None:
+def _refuse_lookalikes(ledger: Ledger, earlier: Sequence[Recorded], now: pl.DataFrame) -> None:
     """Refuse newcomers who are written almost like people who left, or like others in the table."""
     before = ledger.forms(earlier)
     new = now.filter(~pl.col(PERSON).is_in(before[PERSON].implode()))
@@ -148,7 +146,7 @@ def _refuse_lookalikes(ledger: "Ledger", earlier: "Sequence[Recorded]", now: pl.
         raise DataError(_ALIKE.format(new=plural(new.height, "person", "people"), gone=gone, twice=twice))
 
 
-def unseen_forms(ledger: "Ledger", earlier: "Sequence[Recorded]", known: TableFingerprints) -> tuple[str, ...]:
+def unseen_forms(ledger: Ledger, earlier: Sequence[Recorded], known: TableFingerprints) -> tuple[str, ...]:
     """What could not be compared, in words: of whom it was not recorded how the identifier is written."""
     if known.forms is None or not earlier or "forms" in earlier[-1].files:
         return ()
@@ -173,7 +171,21 @@ _ALIKE = (
 )
 
 
-def forms_after(ledger: "Ledger", earlier: "Sequence[Recorded]", now: pl.DataFrame, people: pl.Series) -> pl.DataFrame:
+def forms_after(ledger: Ledger, earlier: Sequence[Recorded], now: pl.DataFrame, people: pl.Series) -> pl.DataFrame:
     """Everybody in all releases, to the relaxed form of the identifier; of this table those `people` who go out."""
     out = now.filter(pl.col(PERSON).is_in(people.implode()))
     return pl.concat([out, ledger.forms(earlier)]).unique(PERSON, keep="first", maintain_order=True).sort(PERSON)
+
+
+def kinds_of(columns: Mapping[str, pl.DataType], schema: Schema) -> dict[str, str]:
+    """What each column holds, as roughly as a series must keep it."""
+    names = [name for name in columns if name not in {schema.identifier, schema.provider}]
+    return {name: _kind(columns[name]) for name in names}
+
+
+def _kind(kind: pl.DataType) -> str:
+    if kind.is_numeric():
+        return "numbers"
+    if kind.is_temporal():
+        return "times"
+    return "yes or no" if kind == pl.Boolean else "text"

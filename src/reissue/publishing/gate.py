@@ -8,6 +8,7 @@ declares a `fold` goes on from the state that the release before left instead, i
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,11 @@ class Attackable:
         """Of one in memory."""
         schema = release.schema
         return cls(
-            schema, release.draft.form, release.table.rows, release.requirement, lambda: read_published(release, schema)
+            schema,
+            release.draft.form,
+            release.table.rows,
+            release.requirement,
+            cache(lambda: read_published(release, schema)),
         )
 
 

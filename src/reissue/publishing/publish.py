@@ -7,36 +7,77 @@ simply begin again, and whoever publishes the same table twice gets the same rel
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date as day
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.data.frames import is_spark
+from reissue.data.frames import SparkFrame, is_spark
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
 from reissue.engines.registry import SPARK
 from reissue.files.dialect import FOUND, Dialect
-from reissue.papers.coalition.series_views import ProvidersOverSeries, views_over_series
-from reissue.publishing.candidate import Candidate, Request
-from reissue.publishing.turn import Publication, day_of, first_schema, publish_candidate, turn
+from reissue.ledger.chain import LedgerEntry
+from reissue.ledger.fingerprints import row_order, written_forms
+from reissue.ledger.ledger import Ledger
+from reissue.publishing.candidate import Candidate, publish_candidate
+from reissue.publishing.continues import Request
+from reissue.publishing.refusal import RefusedError
+from reissue.publishing.turn import Publication, PublicationInMemory, day_of, first_schema, ledger_at, turn
 from reissue.release.release import Release
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
-    from reissue.ledger import Ledger
-    from reissue.ledger.chain import LedgerEntry
+    from reissue.papers.coalition.series_views import ProvidersOverSeries
 
 __all__ = ["attack_by_providers", "publish", "publish_next", "tried_release"]
 
 
+@overload
+def publish(  # type: ignore[overload-overlap]  # a Spark DataFrame is an object, too
+    data: SparkFrame,
+    ledger: Ledger | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path | None = ...,
+    *,
+    key: str | Path | None = ...,
+    dry_run: bool = ...,
+    seed: int | None = ...,
+    recipients: Sequence[str] = ...,
+    date: day | str | None = ...,
+    newcomers: bool = ...,
+    unchanged: bool = ...,
+    lookalikes: bool = ...,
+    dialect: Dialect = ...,
+    dated: day | str | None = ...,
+) -> Release | Publication: ...
+
+
+@overload
 def publish(
-    data: Any,
-    ledger: "Ledger | str | Path",
+    data: object,
+    ledger: Ledger | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path | None = ...,
+    *,
+    key: str | Path | None = ...,
+    dry_run: bool = ...,
+    seed: int | None = ...,
+    recipients: Sequence[str] = ...,
+    date: day | str | None = ...,
+    newcomers: bool = ...,
+    unchanged: bool = ...,
+    lookalikes: bool = ...,
+    dialect: Dialect = ...,
+    dated: day | str | None = ...,
+) -> Release: ...
+
+
+def publish(
+    data: object,
+    ledger: Ledger | str | Path,
     schema: Schema | Mapping[str, Any] | str | Path | None = None,
     *,
     key: str | Path | None = None,
@@ -49,7 +90,7 @@ def publish(
     lookalikes: bool = False,
     dialect: Dialect = FOUND,
     dated: day | str | None = None,
-) -> Release:
+) -> Release | Publication:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
     Parameters
@@ -86,7 +127,7 @@ def publish(
     Returns
     -------
     Release
-        The recorded release. Of a Spark DataFrame it is a `PublishedFolder`: the ledger has the release in parts, and
+        The recorded release. Given a Spark DataFrame, a `Publication`: the ledger has the release in parts, and
         `Ledger.export` writes them.
 
     Raises
@@ -105,29 +146,22 @@ def publish(
     >>> len(ri.Ledger.open("hospital.ledger").releases)
     1
     """
-    from reissue.publishing.begin import ledger_at
-
     schema = None if schema is None else Schema.read(schema)
-    place = ledger_at(ledger, schema, key=key, dry_run=dry_run) if isinstance(ledger, str | Path) else None
     asked: dict[str, Any] = {"schema": schema, "dry_run": dry_run, "seed": seed, "recipients": recipients}
     asked |= {"date": _renamed(date, dated), "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
-    with nullcontext(cast("Ledger", ledger)) if place is None else place as book:
+    with ExitStack() as stack:
+        if isinstance(ledger, str | Path):
+            ledger = stack.enter_context(ledger_at(ledger, schema, key=key, dry_run=dry_run))
         if is_spark(data):
-            return _from_spark(data, book, asked)
-        return publish_next(data, book, dialect=dialect, **asked).release
+            from reissue.publishing.publish_folder import publish_folder
 
-
-def _from_spark(data: Any, book: "Ledger", asked: dict[str, Any]) -> Release:
-    """A PublishedFolder, typed as `publish_folder`."""
-    from reissue.publishing.larger.publish import publish_folder
-
-    made: Any = publish_folder(data, book, engine=SPARK, **asked)
-    return cast("Release", made)
+            return publish_folder(data, ledger, engine=SPARK, **asked)
+        return publish_next(data, ledger, dialect=dialect, **asked).release
 
 
 def publish_next(
     data: Any,
-    ledger: "Ledger",
+    ledger: Ledger,
     *,
     dry_run: bool = False,
     seed: int | None = None,
@@ -139,9 +173,9 @@ def publish_next(
     dialect: Dialect = FOUND,
     schema: Schema | None = None,
     when_made: Callable[[Release], object] = lambda _: None,
-    before_record: Callable[[Publication], object] = lambda _: None,
+    before_record: Callable[[PublicationInMemory], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
-) -> Publication:
+) -> PublicationInMemory:
     """The same, with the release's number and findings.
 
     `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `when_made`
@@ -150,16 +184,14 @@ def publish_next(
     request = Request(tuple(sorted(set(recipients))), day_of(date), seed, newcomers, unchanged, lookalikes)
     with turn(ledger, first_schema(ledger, schema, dry_run=dry_run), dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
-        published = publish_candidate(candidate, entries, writer, when_made, before_record, progress)
+        published = publish_candidate(candidate, writer, when_made, before_record, progress)
     if published.again:
         return published
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
 
 
-def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> tuple[Release, int]:
+def tried_release(data: Any, ledger: Ledger, *, dialect: Dialect = FOUND) -> tuple[Release, int]:
     """The next release as it would be made, also where it is refused, and its number; nothing is recorded."""
-    from reissue.publishing.refusal import RefusedError
-
     seen: list[Release] = []
     try:
         asked: dict[str, Any] = {"dry_run": True, "unchanged": True, "dialect": dialect}
@@ -172,13 +204,13 @@ def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> t
 
 
 def attack_by_providers(
-    ledger: "Ledger",
+    ledger: Ledger,
     tables: Sequence[Any],
     coalition: Sequence[str] = (),
     *,
     dialect: Dialect = FOUND,
     progress: Callable[[float], None] = lambda _: None,
-) -> ProvidersOverSeries:
+) -> "ProvidersOverSeries":
     """What coalitions of providers find in all releases of a ledger together, who know their own records in each.
 
     A ledger does not keep who contributed which record: `tables` are the original tables of its releases, in any order.
@@ -186,6 +218,7 @@ def attack_by_providers(
     looked at that are few.
     """
     from reissue.ledger.originals import find_originals
+    from reissue.papers.coalition.series_views import views_over_series
     from reissue.published import read_published
     from reissue.published.series import Series
 
@@ -208,11 +241,9 @@ def _renamed(date: day | str | None, dated: day | str | None) -> day | str | Non
 
 
 def _read(
-    data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect
+    data: Any, ledger: Ledger, entries: Sequence[LedgerEntry], dialect: Dialect
 ) -> tuple[Table, Ints, tuple[str, pl.DataFrame] | None]:
     """The table, with pseudonyms instead of identifiers; an order of its rows; and how identifiers were written."""
-    from reissue.ledger.fingerprints import row_order, written_forms
-
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, dialect=dialect)
     table.schema.refuse_several_rows("A ledger")

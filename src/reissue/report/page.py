@@ -23,7 +23,7 @@ from reissue.outcome.series import findings_until
 from reissue.outcome.utility import view_of as utility_view
 from reissue.outcome.view import BAD, GOOD, UNSURE
 from reissue.publishing.plan import Plan
-from reissue.publishing.turn import Publication
+from reissue.publishing.turn import PublicationInMemory
 from reissue.report.charts import frontier_chart, growth_chart, interval_chart
 from reissue.report.pictures import drawing
 from reissue.utility import Transitions, Utility, measure
@@ -84,7 +84,7 @@ def report_html(
     )
 
 
-def publication_html(made: Publication) -> str:
+def publication_html(made: PublicationInMemory) -> str:
     """Return the report of a publication, or of a dry run of one."""
     title = f"Release {made.number}, attacked together with all earlier ones"
     utility = {"this release": [measure(made.release)]}

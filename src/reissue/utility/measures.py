@@ -207,10 +207,10 @@ def measure(
     # Group sizes count rows, but k counts people if they have repeated records.
     k = release.requirement.group_size if release.table.people is None else None
     plan = None if queries == 0 else resolve_workload(workload, queries, seed)
-    tables = read_published(release, release.schema)
-    published = from_boxes(release) if plan is None else from_tables(release.table, tables)
+    tables = read_published(release, release.schema) if plan is not None or models or means else None
+    published = from_boxes(release) if tables is None or plan is None else from_tables(release.table, tables)
     found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
-    return _computed(found, release.table, tables, models, means)
+    return found if tables is None else _computed(found, release.table, tables, models, means)
 
 
 def compare(

@@ -294,7 +294,7 @@ def adopt(
 ) -> None:
     """Take in releases that were published before, so that the next one is safe with them."""
     from reissue.publishing.adopt import adopt as take
-    from reissue.publishing.begin import ledger_at
+    from reissue.publishing.turn import ledger_at
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)

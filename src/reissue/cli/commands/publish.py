@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from reissue.files.staging import Staging
     from reissue.ledger import Ledger
     from reissue.publishing.refusal import RefusedError
-    from reissue.publishing.turn import Publication
+    from reissue.publishing.turn import PublicationInMemory
     from reissue.schema import Schema
 
 LedgerOption = Annotated[
@@ -101,8 +101,8 @@ def publish(
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
     from reissue.files.staging import Staging
-    from reissue.publishing.begin import ledger_at
     from reissue.publishing.publish import publish_next
+    from reissue.publishing.turn import ledger_at
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
@@ -140,7 +140,7 @@ def publish(
     _show(made, paths, head, report if _is_page(report) else None, (ledger, key), as_json=as_json)
 
 
-def _first_words(publication: "Publication", ledger: str, key: Path | None) -> list[str]:
+def _first_words(publication: "PublicationInMemory", ledger: str, key: Path | None) -> list[str]:
     """What is new beside a first release, and how it goes on."""
     if not publication.recorded or publication.number > 1 or publication.again or "://" in ledger:
         return []
@@ -156,7 +156,7 @@ def _larger(
     data: Any, place: "tuple[str, Schema | None, Path | None]", out: Any, asked: dict[str, Any], *, as_json: bool
 ) -> None:
     """The same of a table larger than memory, to a folder; `place` is the ledger, its schema and its key."""
-    from reissue.publishing.begin import ledger_at
+    from reissue.publishing.turn import ledger_at
 
     ledger, plan, key = place
     with (
@@ -180,7 +180,7 @@ def _stage(
     book: "Ledger",
     places: tuple[Any, Path | None, Path | None],
     paths: list[str],
-    made: "Publication",
+    made: "PublicationInMemory",
     *,
     force: bool,
     dialect: "Dialect",
@@ -200,7 +200,7 @@ def _stage(
 
 
 def _stage_tables(
-    made: "Publication", book: "Ledger", target: Any, staging: "Staging", *, force: bool, dialect: "Dialect"
+    made: "PublicationInMemory", book: "Ledger", target: Any, staging: "Staging", *, force: bool, dialect: "Dialect"
 ) -> list[str]:
     """Write the tables beside their places, before the release is recorded."""
     from reissue.ledger.pack import hand_out
@@ -210,7 +210,7 @@ def _stage_tables(
     return hand_out(made.release, target, staging, force=force, dialect=dialect)
 
 
-def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -> None:
+def _place(staging: "Staging", made: "PublicationInMemory", ledger: str, target: Path) -> None:
     """Move the files to their places; the release is recorded already."""
     try:
         staging.place()
@@ -271,7 +271,7 @@ def _is_page(path: Path | None) -> TypeGuard[Path]:
 
 
 def _show(
-    made: "Publication",
+    made: "PublicationInMemory",
     paths: list[str],
     head: str,
     page: Path | None,

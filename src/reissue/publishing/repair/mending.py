@@ -283,7 +283,7 @@ def _in_vain(before: Attacked, found: Attacked) -> bool:
 def _with_loss(attempt: Attempt, release: Release, mended: A) -> A:
     """With what the release lost before its groups were joined."""
     joined = mended.repairs.groups > attempt.repairs.groups
-    lost = measure(release).loss if joined and attempt.repairs.lost is None else attempt.repairs.lost
+    lost = measure(release, queries=0).loss if joined and attempt.repairs.lost is None else attempt.repairs.lost
     return replace(mended, repairs=replace(mended.repairs, lost=lost))
 
 
@@ -291,8 +291,8 @@ def _price(attempt: Attempt, release: Release, mended: tuple[Attempt, Release]) 
     """Both prices where joining groups costs more than the policy allows; else None."""
     if mended[0].repairs.groups <= attempt.repairs.groups:
         return None
-    lost = measure(release).loss if attempt.repairs.lost is None else attempt.repairs.lost
-    asked = measure(mended[1]).loss
+    lost = measure(release, queries=0).loss if attempt.repairs.lost is None else attempt.repairs.lost
+    asked = measure(mended[1], queries=0).loss
     if asked <= lost + attempt.policy.repair:
         return None
     return replace(attempt.repairs, lost=lost, asked=asked)

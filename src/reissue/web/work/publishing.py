@@ -12,10 +12,9 @@ from reissue.ledger import Ledger
 from reissue.outcome.findings import refused as refused_headline
 from reissue.outcome.series import figures_of_release, trust_headline
 from reissue.papers.coalition.views import view_of_release
-from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of
-from reissue.publishing.turn import Publication
+from reissue.publishing.turn import PublicationInMemory, ledger_at
 from reissue.release.release import Release
 from reissue.report import publication_html, report_html
 from reissue.report.evidence import evidence_html, publish_record
@@ -69,7 +68,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
         return {**_said(made, book), "providers": _providers(seen, book, made.number) if dry_run else None}
 
 
-def _leave(made: Publication, book: Ledger, folder: Path) -> None:
+def _leave(made: PublicationInMemory, book: Ledger, folder: Path) -> None:
     """Report and record, before the release is recorded: what cannot be written stops it."""
     record = publish_record(made, book.policy)
     (folder / "report.html").write_text(publication_html(made), encoding="utf-8")
@@ -77,7 +76,7 @@ def _leave(made: Publication, book: Ledger, folder: Path) -> None:
     (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
 
 
-def _said(made: Publication, book: Ledger) -> dict[str, Any]:
+def _said(made: PublicationInMemory, book: Ledger) -> dict[str, Any]:
     release = made.release
     return {
         **shown(made.findings),
@@ -133,7 +132,7 @@ def collude_over_series(given: Mapping[str, Any], _: Path, tell: Tell) -> Mappin
     return found.as_dict()
 
 
-def _sample(made: Publication) -> dict[str, Any]:
+def _sample(made: PublicationInMemory) -> dict[str, Any]:
     """The first rows as they go out."""
     frame = next(iter(made.release.tables.values())).head(_ROWS)
     rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]

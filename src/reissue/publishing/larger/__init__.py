@@ -1,1 +1,0 @@
-"""Tables larger than memory: a release that goes to a folder, made region by region."""
