@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from reissue.ledger import Ledger
 from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
 from tests.ledger.series import INVARIANCE, JUDGED, MONTHS, POOL, schema
@@ -139,3 +140,29 @@ def test_what_should_be_known_before_it_goes_out_is_said_everywhere(reissue: Rei
         assert all(sentence in text for text in (first.out, shown, page, " ".join(second.json["warnings"])))
     assert sentences[0] in reissue("check", "second.csv", "--schema", "schema.toml").out
     assert "earlier releases" not in first.out
+
+
+def test_the_very_same_command_again_says_so_and_changes_nothing(reissue: Reissue, tmp_path: Path) -> None:
+    command = ("publish", "1.csv", *WORK, "--schema", "schema.toml", "--date", "2026-01-31")
+    with_pages = (*command, "--out", "out.csv", "--report", "page.html", "--record", "record.json")
+    assert reissue(*with_pages).code == 0
+    before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path) if (tmp_path / name).is_file()}
+    outcome = reissue(*with_pages)
+    assert outcome.code == 0, outcome.err
+    assert "it is the same release, not another one" in outcome.out
+    assert "There already, and left as it is: out.csv" in outcome.out
+    shown = reissue(*with_pages, "--json").json
+    assert (shown["again"], shown["files"]) == (True, ["out.csv"])
+    assert before == {name: (tmp_path / name).read_bytes() for name in files(tmp_path) if (tmp_path / name).is_file()}
+
+
+def test_another_file_at_the_place_of_a_release_is_not_replaced(reissue: Reissue, tmp_path: Path) -> None:
+    assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml", "--out", "out.csv").code == 0
+    (tmp_path / "other.csv").write_text("something else\n")
+    for data, out in (("1.csv", "other.csv"), ("2.csv", "other.csv"), ("2.csv", "out.csv")):
+        held = (tmp_path / out).read_bytes()
+        outcome = reissue("publish", data, *WORK, "--out", out)
+        assert (outcome.code, "exists already" in outcome.err) == (2, True), outcome.err
+        assert (tmp_path / out).read_bytes() == held
+    with Ledger.open(tmp_path / "x.ledger") as ledger:
+        assert len(ledger.releases) == 1

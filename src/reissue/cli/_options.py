@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reissue.data.outputs import Output
 from reissue.errors import InputError
 from reissue.words import plural
 
@@ -26,17 +27,31 @@ __all__ = [
     "OutOption",
     "QuasiOption",
     "ReadOption",
+    "RecordOption",
     "SchemaOption",
     "SensitiveOption",
     "WriteOption",
     "dialect_of",
     "names_of",
     "options_of",
+    "record_outputs",
     "released_dialect",
     "say_assumed",
     "say_reading",
     "source_of",
+    "streams",
     "target_beside",
+]
+
+
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        metavar="FILE.json",
+        help="Write down for the file what was published, criteria, risk, tests and results; FILE.html beside it is "
+        "the same as a page.",
+    ),
 ]
 
 
@@ -212,3 +227,21 @@ def say_assumed(hints: Sequence[str]) -> None:
 
     if hints:
         _render.say("Nobody said it, so this is assumed:", *(f"- {hint}" for hint in hints), "", error=True)
+
+
+def streams(engine: str, data: Any) -> bool:
+    """Whether a table is not to be read into memory."""
+    if engine == "memory":
+        return False
+    from reissue.engines.registry import MEMORY, choose
+
+    return choose(engine, data).name != MEMORY
+
+
+def record_outputs(path: Path | None) -> list[Output]:
+    """The two files of a record."""
+    if path is None:
+        return []
+    if path.suffix.lower() != ".json":
+        raise InputError("The file of --record must end in .json; the page goes beside it.")
+    return [Output("--record", path), Output("--record", path.with_suffix(".html"))]

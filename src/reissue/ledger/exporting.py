@@ -10,7 +10,7 @@ import polars as pl
 from reissue.errors import DataError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
-from reissue.files.staging import Staging
+from reissue.files.staging import Staging, scratch_folder
 from reissue.files.tables import stage_tables
 from reissue.ledger.folders import FolderInLedger
 from reissue.ledger.pack import csv_bytes, unpack_frame
@@ -87,10 +87,19 @@ def stage_release(
     return places
 
 
-def is_exported(release: Recorded, folder: Path, read: Read) -> bool:
-    """Whether a folder already holds exactly what exporting the release there would write."""
+def is_exported(release: Recorded, path: Path, read: Read, dialect: Dialect = PLAIN) -> bool:
+    """Whether a folder or file already holds exactly what exporting the release there would write."""
     parts = FolderInLedger.of(release, release.tables[0], read)
-    return parts is not None and parts.is_at(folder)
+    if parts is not None and "." not in path.name:
+        return parts.is_at(path)
+    if release.withdrawn is not None or not path.is_file():
+        return False
+    with scratch_folder() as scratch:
+        with Staging() as staging:
+            places = stage_release(release, scratch / path.name, staging, read, force=False, dialect=dialect)
+            staging.place()
+        pairs = [(Path(place), path.parent / Path(place).name) for place in places]
+        return all(there.is_file() and there.read_bytes() == one.read_bytes() for one, there in pairs)
 
 
 def exported_bytes(release: Recorded, name: str, read: Read) -> list[bytes]:

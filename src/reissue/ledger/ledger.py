@@ -433,9 +433,9 @@ class Ledger:
         """Stage the files of a release, to be placed with others; return their paths."""
         return stage_release(self._handed_out(number), path, staging, self.store.read, force=force, dialect=dialect)
 
-    def is_exported(self, number: int, folder: Path) -> bool:
-        """Whether a folder already holds exactly what `export` would write there."""
-        return is_exported(self.release(number), folder, self.store.read)
+    def is_exported(self, number: int, path: str | Path, dialect: Dialect = PLAIN) -> bool:
+        """Whether a folder or file already holds exactly what `stage` would write there."""
+        return is_exported(self.release(number), Path(path), self.store.read, dialect)
 
     def contents(self, number: int, name: str) -> list[bytes]:
         """What `export` would write to files of this name; empty if the bytes are not stored.

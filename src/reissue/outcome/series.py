@@ -9,6 +9,7 @@ from reissue.ledger.recorded import Recorded
 from reissue.ledger.trust import Trust
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.policy import Policy
+from reissue.publishing.turn import Publication
 from reissue.release.release import Release
 from reissue.words import listed, percent, plural
 
@@ -96,12 +97,11 @@ def figures_of_release(release: Release) -> tuple[tuple[str, str], ...]:
     )
 
 
-def outcome_of(release: Release) -> str:
+def outcome_of(made: Publication) -> str:
     """Return the same in a sentence."""
-    published = release.table.rows - release.suppressed
     return (
-        f"{plural(published, 'row')} in {plural(release.groups, 'group')}, "
-        f"{plural(release.suppressed, 'record')} suppressed, {plural(release.counterfeits, 'counterfeit')}."
+        f"{plural(made.rows, 'row')} in {plural(made.groups, 'group')}, "
+        f"{plural(made.suppressed, 'record')} suppressed, {plural(made.counterfeits, 'counterfeit')}."
     )
 
 

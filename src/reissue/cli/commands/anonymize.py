@@ -8,7 +8,6 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
-from reissue.cli._larger import make_folder, streams
 from reissue.cli._options import (
     TABLES,
     ForceOption,
@@ -23,6 +22,7 @@ from reissue.cli._options import (
     released_dialect,
     say_reading,
     source_of,
+    streams,
     target_beside,
 )
 from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
@@ -30,8 +30,11 @@ from reissue.errors import InputError, TaxonomyError
 from reissue.words import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reissue.data.table import Table
     from reissue.files.dialect import Dialect
+    from reissue.publishing.series import Written
     from reissue.release.release import Release
     from reissue.requirements import Requirement
     from reissue.schema import Schema
@@ -164,7 +167,7 @@ def anonymize(
     if streams(engine, data):
         others = {"--private": private, "--force": force, "--read": reading, "--write": writing}
         asked |= {"engine": engine, "suppress": suppress, "memory": memory, "newcomers": newcomers, **options}
-        make_folder(data, plan, requirement, out, asked, others, as_json=as_json)
+        _make_folder(data, plan, requirement, out, asked, others, as_json=as_json)
         return
     say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:
@@ -213,7 +216,6 @@ def _make_series(
     *,
     as_json: bool,
 ) -> None:
-    from reissue.cli._series import show_series
     from reissue.publishing.series import write_series
 
     if not isinstance(data, Path):
@@ -221,7 +223,74 @@ def _make_series(
     inputs = schema_inputs(schema, plan)
     with _render.watching("Anonymizing") as progress:
         written = write_series(data, plan, requirement, inputs=inputs, dialect=dialect, progress=progress, **asked)
-    show_series(written, asked["memory"], as_json=as_json)
+    _show_series(written, asked["memory"], as_json=as_json)
+
+
+def _show_series(written: "Written", memory: Path | None, *, as_json: bool) -> None:
+    """What was made, and where the memory is."""
+    from reissue.publishing.series import AGAIN
+
+    first, pairs = written.releases[0], list(zip(written.releases, written.files, strict=True))
+    if as_json:
+        rows = [
+            {"rows": one.table.rows, "groups": one.groups, "counterfeits": one.counterfeits, "files": files}
+            for one, files in pairs
+        ]
+        common = {"method": first.method, "requirement": str(first.requirement), "warnings": list(first.warnings)}
+        _render.show_json({**common, "again": written.again, "releases": rows})
+        return
+    for release, files in pairs:
+        _render.say(
+            f"{plural(release.table.rows, 'row')} published in {plural(release.groups, 'group')}, with "
+            f"{plural(release.counterfeits, 'counterfeit')}. Written: {', '.join(files)}"
+        )
+    _render.say(f"Every release meets {first.requirement}: counted again from the published columns.")
+    _render.warn(*first.warnings)
+    _render.say(*([AGAIN] if written.again else []))
+    if memory is not None:
+        _render.say(f"The memory of the series is in {memory}. Keep it private, and for the next release.")
+
+
+def _make_folder(
+    data: Any,
+    schema: "Schema",
+    requirement: "Requirement",
+    out: Any,
+    asked: dict[str, Any],
+    others: "Mapping[str, object]",
+    *,
+    as_json: bool,
+) -> None:
+    """Make it, into a folder, by an `asked` method and engine; `others` are options that must be left out."""
+    from reissue.files.places import SECOND_TABLES, beside_folder
+    from reissue.methods import find
+    from reissue.publishing.folder import anonymize_folder
+
+    named = [name for name, value in others.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)}: only with --engine memory.")
+    if out is None:
+        raise InputError("A release larger than memory goes to a folder: name it with --out.")
+    if find(asked["method"]).stateful and asked["memory"] is None:
+        raise InputError(
+            f"The method '{asked['method']}' follows people from release to release: give --memory FILE to keep."
+        )
+    with _render.watching("Anonymizing") as progress:
+        made = anonymize_folder(data, schema, requirement, out, progress=progress, **asked)
+    if as_json:
+        numbers = {"rows": made.rows, "groups": made.groups, "regions": made.regions, "folder": str(made.folder)}
+        said = {"method": made.method, "requirement": str(made.requirement), "warnings": list(made.warnings)}
+        _render.show_json({**said, **numbers})
+        return
+    beside = [beside_folder(made.folder, name) for name in SECOND_TABLES]
+    folders = [made.folder, *(one for one in beside if one.is_dir())]
+    regions = f", made in {plural(made.regions, 'region')}" if made.regions > 1 else ""
+    _render.say(
+        f"{plural(made.rows, 'row')} published in {plural(made.groups, 'group')}{regions}.",
+        f"The release meets {made.requirement}: counted again from the published columns.",
+        *(f"Written: {one}, a folder of Parquet." for one in folders),
+    )
+    _render.warn(*made.warnings)
 
 
 def _target(data: Any, out: Any, private: Path | None, inputs: list[Input], *, force: bool) -> Any:

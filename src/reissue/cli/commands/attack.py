@@ -16,15 +16,16 @@ from reissue.cli._options import (
     JsonOption,
     QuasiOption,
     ReadOption,
+    RecordOption,
     SensitiveOption,
     dialect_of,
     names_of,
     options_of,
+    record_outputs,
     say_assumed,
     say_reading,
     source_of,
 )
-from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from itertools import count
 from os.path import lexists
 from pathlib import Path
@@ -15,8 +14,6 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._findings import show_lines
-from reissue.cli._larger import streams
-from reissue.cli._larger_ledger import UNDATED, plan_folder, publish_larger
 from reissue.cli._options import (
     TABLES,
     EngineOption,
@@ -26,17 +23,20 @@ from reissue.cli._options import (
     NewcomersOption,
     OutOption,
     ReadOption,
+    RecordOption,
     UnchangedOption,
     WriteOption,
     dialect_of,
+    record_outputs,
     released_dialect,
     say_reading,
     source_of,
+    streams,
     target_beside,
 )
-from reissue.cli._record import RecordOption, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
+from reissue.files.places import refuse_existing
 from reissue.words import visible
 
 if TYPE_CHECKING:
@@ -44,9 +44,12 @@ if TYPE_CHECKING:
     from reissue.files.staging import Staging
     from reissue.ledger import Ledger
     from reissue.publishing.refusal import RefusedError
-    from reissue.publishing.turn import PublicationInMemory
-    from reissue.schema import Schema
+    from reissue.publishing.turn import Publication, PublicationInMemory
 
+_UNDATED = (
+    "The table has no date, so one of a wrong month is noticed only if it was published before. Say which day it "
+    "shows: --date YYYY-MM-DD."
+)
 LedgerOption = Annotated[
     str, typer.Option("--ledger", "-l", metavar="PLACE", help="The ledger: a folder, or postgresql://user@host/name.")
 ]
@@ -107,40 +110,117 @@ def publish(
 
     plan = None if schema is None else Schema.load(schema)
     asked: dict[str, Any] = {"dry_run": dry_run, "seed": seed, "recipients": recipient or (), "date": date}
-    asked |= {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
+    asked |= {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes, "schema": plan}
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     if streams(engine, data):
         others = {"--report": report, "--record": record, "--read": reading, "--write": writing, "--force": force}
-        plan_folder(out, inputs, others, dry_run=dry_run)
-        _larger(data, (ledger, plan, key), out, {**asked, "engine": engine}, as_json=as_json)
+        _plan_folder(out, inputs, others, dry_run=dry_run)
+        _publish_folder(data, (ledger, key), out, {**asked, "engine": engine}, as_json=as_json)
         return
     target = out or target_beside(data)
-    _plan_outputs(None if dry_run else target, report, record, inputs, force=force)
+    places = _Places(
+        None if dry_run else target, report, record, inputs, force, released_dialect(data, reading, writing)
+    )
+    if not places.may_repeat:
+        places.plan()
     say_reading([data], dialect_of(reading), quiet=as_json)
-    paths: list[str] = []
-    places, released = (None if dry_run else target, report, record), released_dialect(data, reading, writing)
     with (
         ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
         _refusing(report, data, force=force, as_json=as_json),
     ):
+        staged = places.staged(book, staging)
         made = publish_next(
-            data,
-            book,
-            **asked,
-            dialect=dialect_of(reading),
-            schema=plan,
-            before_record=partial(_stage, staging, book, places, paths, force=force, dialect=released),
-            progress=progress,
+            data, book, **asked, dialect=dialect_of(reading), before_record=staged.stage, progress=progress
         )
-        made = made if date or made.again else replace(made, warnings=(*made.warnings, UNDATED))
+        made = made if date or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
-    _show(made, paths, head, report if _is_page(report) else None, (ledger, key), as_json=as_json)
+    page = report if _is_page(report) else None
+    _show(made, staged.said, staged.paths, head, page, _first_words(made, ledger, key), as_json=as_json)
 
 
-def _first_words(publication: "PublicationInMemory", ledger: str, key: Path | None) -> list[str]:
+@dataclass(frozen=True)
+class _Places:
+    """Where a release in memory goes, and what is written with it."""
+
+    target: Any
+    """None in a dry run."""
+    report: Path | None
+    record: Path | None
+    inputs: tuple[Input, ...]
+    force: bool
+    dialect: "Dialect"
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether something lies at the target, which may be the very release that would be written there."""
+        return not self.force and isinstance(self.target, Path) and lexists(self.target)
+
+    def plan(self) -> None:
+        """Refuse, before anything is made, what could not be written at the end."""
+        tables = [Output("--out", self.target, table=True)] if isinstance(self.target, Path) else []
+        pages = [] if self.report is None else [Output("--report", self.report)]
+        Outputs((*tables, *pages, *record_outputs(self.record)), self.inputs, force=self.force)
+
+    def staged(self, book: "Ledger", staging: "Staging") -> "_Staged":
+        """How it is written, once the ledger is open: not at all, where the last release lies at the target already."""
+        last = len(book.releases)
+        repeated = self.may_repeat and bool(last) and book.is_exported(last, self.target, self.dialect)
+        if self.may_repeat and not repeated:
+            self.plan()
+        return _Staged(self, book, staging, repeated)
+
+
+@dataclass(eq=False)
+class _Staged:
+    """Tables, page and record beside their places, before the release is recorded."""
+
+    places: _Places
+    book: "Ledger"
+    staging: "Staging"
+    repeated: bool
+    """Whether the ledger's last release lies at the target."""
+    paths: list[str] = field(default_factory=list)
+    """Where the tables are."""
+
+    @property
+    def said(self) -> str:
+        """What is said of the tables' paths."""
+        return "There already, and left as it is" if self.repeated else "Written"
+
+    def stage(self, made: "PublicationInMemory") -> None:
+        """Write them; a release that lies there already is left as it is, with what was written beside it."""
+        places = self.places
+        if self.repeated and not made.again:
+            places.plan()
+        if places.target is not None:
+            self.paths.extend(self._tables(made))
+        if _is_page(places.report) and not self._is_kept(places.report):
+            from reissue.report import publication_html
+
+            self.staging.add_bytes(places.report, publication_html(made).encode(), replaces=places.force)
+        if places.record is not None and not self._is_kept(places.record):
+            from reissue.report.evidence import publish_record, stage_record
+
+            stage_record(publish_record(made, self.book.policy), places.record, self.staging, force=places.force)
+
+    def _is_kept(self, path: Path) -> bool:
+        return self.repeated and lexists(path)
+
+    def _tables(self, made: "PublicationInMemory") -> list[str]:
+        from reissue.ledger.pack import hand_out
+
+        target, dialect, force = self.places.target, self.places.dialect, self.places.force
+        if self.repeated:
+            return [str(place) for place in made.release.places(target)]
+        if made.again and isinstance(target, Path):
+            return self.book.stage(made.number, target, self.staging, force=force, dialect=dialect)
+        return hand_out(made.release, target, self.staging, force=force, dialect=dialect)
+
+
+def _first_words(publication: "Publication", ledger: str, key: Path | None) -> list[str]:
     """What is new beside a first release, and how it goes on."""
     if not publication.recorded or publication.number > 1 or publication.again or "://" in ledger:
         return []
@@ -152,76 +232,67 @@ def _first_words(publication: "PublicationInMemory", ledger: str, key: Path | No
     ]
 
 
-def _larger(
-    data: Any, place: "tuple[str, Schema | None, Path | None]", out: Any, asked: dict[str, Any], *, as_json: bool
+def _plan_folder(out: Any, inputs: tuple[Input, ...], others: Mapping[str, object], *, dry_run: bool) -> None:
+    """Refuse, before anything is made, what could not be written at the end; `others` must be left out."""
+    named = [name for name, value in others.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)}: only with --engine memory.")
+    if not dry_run and not isinstance(out, Path):
+        raise InputError("A release larger than memory goes to a folder: name it with --out.")
+    if isinstance(out, Path):
+        Outputs((Output("--out", out, table=bool(out.suffix), repeats=True),), inputs)
+
+
+def _publish_folder(
+    data: Any, place: tuple[str, Path | None], out: Any, asked: dict[str, Any], *, as_json: bool
 ) -> None:
-    """The same of a table larger than memory, to a folder; `place` is the ledger, its schema and its key."""
+    """Publish a table larger than memory, and write the release to a folder; `place` is the ledger and its key."""
+    from reissue.publishing.publish_folder import publish_folder
     from reissue.publishing.turn import ledger_at
 
-    ledger, plan, key = place
+    def refuse() -> None:
+        if isinstance(out, Path):
+            refuse_existing(out, force=False, table=False)
+
+    ledger, key = place
     with (
         _refusing(None, data, force=False, as_json=as_json),
-        ledger_at(ledger, plan, key=key, dry_run=asked["dry_run"]) as book,
+        ledger_at(ledger, asked["schema"], key=key, dry_run=asked["dry_run"]) as book,
     ):
-        publish_larger(data, book, {**asked, "schema": plan}, out, ledger, as_json=as_json)
+        if isinstance(out, Path) and not (book.releases and book.is_exported(len(book.releases), out)):
+            refuse()
+        with _render.watching("Publishing") as progress:
+            made = publish_folder(data, book, before_record=refuse, progress=progress, **asked)
+        made = made if asked["date"] or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
+        paths = _exported(made, book, out, ledger) if made.recorded and not asked["dry_run"] else []
+        head = book.entries()[-1].hash
+    _show(made, "Written, a folder of Parquet with a manifest", paths, head, None, [], as_json=as_json)
 
 
-def _plan_outputs(
-    target: Any, report: Path | None, record: Path | None, inputs: Iterable[Input], *, force: bool
-) -> None:
-    """Refuse, before anything is made, what could not be written at the end."""
-    tables = [Output("--out", target, table=True)] if isinstance(target, Path) else []
-    pages = [] if report is None else [Output("--report", report)]
-    Outputs((*tables, *pages, *record_outputs(record)), tuple(inputs), force=force)
+def _exported(made: "Publication", book: "Ledger", out: Any, ledger: str) -> list[str]:
+    """Write a release in parts, which is recorded already."""
+    try:
+        return book.export(made.number, out)
+    except InputError as problem:
+        raise _not_written(made, problem, ledger, out) from None
 
 
-def _stage(
-    staging: "Staging",
-    book: "Ledger",
-    places: tuple[Any, Path | None, Path | None],
-    paths: list[str],
-    made: "PublicationInMemory",
-    *,
-    force: bool,
-    dialect: "Dialect",
-) -> None:
-    """Write tables, page and record beside their places, before the release is recorded; `paths` gets the tables'."""
-    target, report, record = places
-    if target is not None:
-        paths.extend(_stage_tables(made, book, target, staging, force=force, dialect=dialect))
-    if _is_page(report):
-        from reissue.report import publication_html
-
-        staging.add_bytes(report, publication_html(made).encode(), replaces=force)
-    if record is not None:
-        from reissue.report.evidence import publish_record, stage_record
-
-        stage_record(publish_record(made, book.policy), record, staging, force=force)
-
-
-def _stage_tables(
-    made: "PublicationInMemory", book: "Ledger", target: Any, staging: "Staging", *, force: bool, dialect: "Dialect"
-) -> list[str]:
-    """Write the tables beside their places, before the release is recorded."""
-    from reissue.ledger.pack import hand_out
-
-    if made.again and isinstance(target, Path):
-        return book.stage(made.number, target, staging, force=force, dialect=dialect)
-    return hand_out(made.release, target, staging, force=force, dialect=dialect)
-
-
-def _place(staging: "Staging", made: "PublicationInMemory", ledger: str, target: Path) -> None:
+def _place(staging: "Staging", made: "Publication", ledger: str, target: Any) -> None:
     """Move the files to their places; the release is recorded already."""
     try:
         staging.place()
     except InputError as problem:
         if not made.recorded:
             raise
-        place = "LEDGER" if "://" in ledger else quote(ledger)  # a URL may hold a password
-        raise NotWrittenError(
-            f"Release {made.number} is recorded, but its files are not where they should be: {problem} This gives "
-            f"them: reissue ledger export {place} {made.number} --out {quote(str(target))}"
-        ) from None
+        raise _not_written(made, problem, ledger, target) from None
+
+
+def _not_written(made: "Publication", problem: InputError, ledger: str, target: Any) -> NotWrittenError:
+    place = "LEDGER" if "://" in ledger else quote(ledger)  # a URL may hold a password
+    return NotWrittenError(
+        f"Release {made.number} is recorded, but its files are not where they should be: {problem} This gives "
+        f"them: reissue ledger export {place} {made.number} --out {quote(str(target))}"
+    )
 
 
 @contextmanager
@@ -271,46 +342,50 @@ def _is_page(path: Path | None) -> TypeGuard[Path]:
 
 
 def _show(
-    made: "PublicationInMemory",
+    made: "Publication",
+    said: str,
     paths: list[str],
     head: str,
     page: Path | None,
-    kept: tuple[str, Path | None],
+    following: list[str],
     *,
     as_json: bool,
 ) -> None:
+    """Show what was published; `said` is what became of the tables at their `paths`, `following` what comes next."""
     from reissue.outcome.findings import withstood
     from reissue.outcome.series import outcome_of
 
-    release = made.release
     if as_json:
         _render.show_json(
-            {
-                "release": made.number,
-                "recorded": made.recorded,
-                "again": made.again,
-                "method": release.method,
-                "requirement": str(release.requirement),
-                "rows": release.table.rows,
-                "suppressed": release.suppressed,
-                "groups": release.groups,
-                "counterfeits": release.counterfeits,
-                **made.findings.as_dict(),
-                "warnings": list(made.warnings),
-                "files": paths,
-                "head": head,
-                **({} if page is None else {"report": page}),
-            }
+            {**_as_dict(made), "files": paths, "head": head, **({} if page is None else {"report": page})}
         )
         return
     show_lines(made.findings)
     _render.say(
-        f"Release {made.number}: {outcome_of(release)}",
-        f"It meets {release.requirement}.{withstood(made.findings)}",
+        f"Release {made.number}: {outcome_of(made)}",
+        f"It meets {made.requirement}.{withstood(made.findings)}",
     )
     _render.warn(*made.warnings)
     if made.again:
         _render.say("This table had been published before: it is the same release, not another one.")
     dry = ["A dry run: nothing was recorded, no release was written."]
-    _render.say(*([f"Written: {', '.join(paths)}", f"Recorded as {head}"] if paths else dry))
-    _render.say(*([] if page is None else [f"Report: {page}"]), *_first_words(made, *kept))
+    _render.say(*([f"{said}: {', '.join(paths)}", f"Recorded as {head}"] if paths else dry))
+    _render.say(*([] if page is None else [f"Report: {page}"]), *following)
+
+
+def _as_dict(made: "Publication") -> dict[str, Any]:
+    from reissue.publishing.turn import PublicationInMemory
+
+    return {
+        "release": made.number,
+        "recorded": made.recorded,
+        "again": made.again,
+        "method": made.method,
+        "requirement": made.requirement,
+        "rows": made.rows + (made.suppressed if isinstance(made, PublicationInMemory) else 0),
+        "suppressed": made.suppressed,
+        "groups": made.groups,
+        "counterfeits": made.counterfeits,
+        **made.findings.as_dict(),
+        "warnings": list(made.warnings),
+    }

@@ -7,7 +7,6 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
-from reissue.cli._larger import streams
 from reissue.cli._options import (
     EngineOption,
     ForceOption,
@@ -18,6 +17,7 @@ from reissue.cli._options import (
     options_of,
     say_reading,
     source_of,
+    streams,
 )
 from reissue.errors import InputError
 
