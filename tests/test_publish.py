@@ -198,7 +198,7 @@ def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
         assert report.problems[0].startswith("updates: The values of ")
         assert any("invariance" in line for line in report.advice)
         assert any("larger k than 5" in line for line in report.advice)
-        assert any("Leave out a quasi-identifier" in line for line in report.advice)
+        assert any("Drop a quasi-identifier" in line for line in report.advice)
         assert ledger.entries() == before
         assert ledger.verify() == []
 
