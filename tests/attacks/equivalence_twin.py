@@ -14,9 +14,8 @@ from reissue.papers.equivalence.attack import (
     _limit,
     _promise,
 )
-from reissue.papers.equivalence.components import solve
+from reissue.papers.equivalence.components import contradicts_truth, no_values_fit, solve
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
 from reissue.papers.equivalence.groups import smaller
 from reissue.papers.equivalence.propagation import Equivalences, groups_of, propagate, propagations
 from reissue.papers.tracking.membership import Membership, membership, true_values

@@ -15,9 +15,8 @@ from reissue.attacks.findings import Status
 from reissue.counting import Histogram
 from reissue.errors import InputError, SchemaError
 from reissue.papers.equivalence.attack import domino
-from reissue.papers.equivalence.components import Component, _by_weights, worlds
+from reissue.papers.equivalence.components import Component, _by_weights, no_values_fit, worlds
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.fixed_values import no_values_fit
 from reissue.papers.equivalence.groups import ValueGroups
 from reissue.papers.equivalence.propagation import propagate
 from reissue.papers.tracking.membership import Membership, membership

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.papers.equivalence.exact import BucketHistory, _patterns, cheapest, tells_newest
-from reissue.papers.equivalence.merge import coefficients, tied
+from reissue.papers.equivalence.exact import BucketHistory, _patterns, cheapest, coefficients, tells_newest, tied
 from tests.effort import examples
 
 

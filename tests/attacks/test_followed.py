@@ -12,8 +12,7 @@ from reissue._arrays import Floats, Ints
 from reissue.papers.tracking.belief_tracker import BeliefTracker
 from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.papers.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun
-from reissue.papers.tracking.trajectories import Trajectories
-from reissue.papers.tracking.trajectory_tracker import TrajectoryTracker
+from reissue.papers.tracking.trajectory_tracker import Trajectories, TrajectoryTracker
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, fingerprint_of, read_updates

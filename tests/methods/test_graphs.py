@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.papers.equivalence.graphs import Graphs, KeptGraphs
-from reissue.papers.equivalence.history_graph import END, History, _cheapest
-from reissue.papers.equivalence.indistinguishable import tied_nodes
+from reissue.papers.equivalence.history_graph import END, History, _cheapest, tied_nodes
 from tests.effort import examples
 
 SIZE = 3

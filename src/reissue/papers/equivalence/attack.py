@@ -23,9 +23,8 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
-from reissue.papers.equivalence.components import solve
+from reissue.papers.equivalence.components import contradicts_truth, no_values_fit, solve
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.fixed_values import contradicts_truth, no_values_fit
 from reissue.papers.equivalence.groups import Shown, smaller
 from reissue.papers.equivalence.propagation import Equivalences, falling, groups_of, propagations
 from reissue.papers.second_look import confirm_buckets

@@ -5,7 +5,12 @@ bucket: every person counts y = sum of w over the releases it is in, all y are i
 are balanced: sum of size(t) w(t) = 0. It costs sum |y| = 2e. People with the same pattern of presence count alike, so
 there is a variable for each pattern; nobody's pattern need be an interval. Patterns that too many people share to be
 told apart below the limit have y = 0, which nearly always leaves nothing: then no program is solved. Releases that no
-attack below the limit tells apart are made one first (see `merge`).
+attack below the limit tells apart are made one first, so that old buckets stay small.
+
+In terms of potentials X (see `history_graph`) who was there from release a until before b counts X(b) - X(a)
+times, a whole number; who returned counts the sum over both stays. People who stayed once tie releases together
+(`tied_nodes`); what others count can only add to the cost. In old buckets that leaves next to nothing: each
+release is tied to the others by all who arrived or left then.
 """
 
 from dataclasses import dataclass, field
@@ -17,8 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
-from reissue.papers.equivalence.history_graph import END, History, attacks
-from reissue.papers.equivalence.merge import coefficients, tied
+from reissue.papers.equivalence.history_graph import END, History, attacks, tied_nodes
 from reissue.papers.tracking.membership import Membership
 
 __all__ = [
@@ -27,10 +31,38 @@ __all__ = [
     "any_attack",
     "buckets",
     "cheapest",
+    "coefficients",
     "least_by_pattern",
     "tells_newest",
+    "tied",
     "witness",
 ]
+
+
+def _stays(patterns: Bools | Ints) -> tuple[Ints, Ints, Ints]:
+    """The stretches of all patterns: which pattern, the node where it arrived, and the node where it was gone."""
+    steps = np.diff(patterns.astype(np.int8), axis=1, prepend=0, append=0)
+    pattern, arrived = np.nonzero(steps == 1)
+    return pattern, arrived, np.nonzero(steps == -1)[1]
+
+
+def tied(patterns: Bools | Ints, weights: Ints, limit: int) -> Ints:
+    """Node (a release of the bucket, and the end after the last) to its class: nodes that have the same potential."""
+    pattern, arrived, gone = _stays(patterns)
+    once = np.bincount(pattern, minlength=len(weights))[pattern] == 1
+    between = np.zeros((patterns.shape[1] + 1, patterns.shape[1] + 1), np.int64)
+    np.add.at(between, (arrived[once], gone[once]), weights[pattern[once]])
+    return tied_nodes(between, 2 * limit - 1)
+
+
+def coefficients(patterns: Bools | Ints, classes: Ints) -> Ints:
+    """Patterns x classes: how often its people count the potential of each class."""
+    pattern, arrived, gone = _stays(patterns)
+    found = np.zeros((len(patterns), int(classes.max(initial=-1)) + 1), np.int64)
+    np.add.at(found, (pattern, classes[gone]), 1)
+    np.add.at(found, (pattern, classes[arrived]), -1)
+    return found
+
 
 _INFEASIBLE = 2
 """What the solver says where there is nothing."""

@@ -35,9 +35,8 @@ from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError, NotMetError, Why
 from reissue.methods.registry import Job, Trait, find
 from reissue.papers.mechanism.case import tell
-from reissue.papers.mechanism.components import Parts, by_components
+from reissue.papers.mechanism.components import Parts, by_components, median_splits
 from reissue.papers.mechanism.possible import Belief, Possible, enough, interval, weigh
-from reissue.papers.mechanism.refusals import median_splits
 from reissue.papers.mechanism.signatures import Signature, frame_signature, signature
 from reissue.papers.minimality.attack import requirement_of
 from reissue.papers.minimality.rules import limit_of, value_sets

@@ -8,8 +8,7 @@ then `TrajectoryTracker` keeps everybody's places, and a release costs by how lo
 
 from typing import Any
 
-from reissue.papers.tracking.belief_states import CERTAIN, IMPOSSIBLE
-from reissue.papers.tracking.belief_tracker import BeliefTracker, TrackedRisk
+from reissue.papers.tracking.belief_tracker import CERTAIN, IMPOSSIBLE, BeliefTracker, TrackedRisk
 from reissue.papers.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, settled
