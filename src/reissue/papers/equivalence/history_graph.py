@@ -15,11 +15,12 @@ same balance. So only cuts, or attacks, that tell the new node from the end are 
 **When a cut is an attack.** If all releases of a bucket have a multiple of `size` records, what a cut counts for, less
 what it counts against, is such a multiple. So a cut below `size` balances: it is an attack, and none costs less.
 
-**Which nodes no attack below a limit tells apart.** Let W records lead from one of two nodes to the other. If they count at all, they count alike: for or against, at least
-W. What counts for and what counts against cancel, so each is half the cost at most: with W above that they do not
-count, and both nodes have the same potential. The same if those in both directions together are more than the cost, or
-if that many records have to be cut through to part the nodes at all. Nodes with the same potential become one, which
-adds up records between others, and so on until nothing changes. Mostly next to nothing is left.
+**Which nodes no attack below a limit tells apart.** Let W records lead from one of two nodes to the other. If they
+count at all, they count alike: for or against, at least W. What counts for and what counts against cancel, so each is
+half the cost at most: with W above that they do not count, and both nodes have the same potential. The same if those in
+both directions together are more than the cost, or if that many records have to be cut through to part the nodes at
+all. Nodes with the same potential become one, which adds up records between others, and so on until nothing changes.
+Mostly next to nothing is left.
 """
 
 from collections import defaultdict

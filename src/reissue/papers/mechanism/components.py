@@ -4,9 +4,10 @@ Most of what Mondrian refused are splits of groups that it then published: they 
 higher refusal ties together form one component. Worlds of different components are independent, so each component is
 enumerated or sampled by itself, and tables of any size can be attacked.
 
-A *refusal* (Wong et al. 2009, section 5.2) is a grouping of people that the algorithm would have preferred: some of its groups broke the requirement.
-For a requirement that unions keep (monotone), the refusals of the full-domain search and of Mondrian say all that
-running them would: a grouping whose groups are unions of published ones meets the requirement, so it was not refused.
+A *refusal* (Wong et al. 2009, section 5.2) is a grouping of people that the algorithm would have preferred: some of its
+groups broke the requirement. For a requirement that unions keep (monotone), the refusals of the full-domain search and
+of Mondrian say all that running them would: a grouping whose groups are unions of published ones meets the requirement,
+so it was not refused.
 """
 
 from collections.abc import Callable, Iterator, Sequence

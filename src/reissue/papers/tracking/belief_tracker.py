@@ -1,13 +1,13 @@
 """Everybody's past as belief states: a release costs by who is in it, however long they were there.
 
-A belief state is all that a person's releases so far say about later ones, so that nothing else need be kept. Of a person's past only two things matter to later releases. *Weights*: how likely each value of its last place is,
-given all its places so far. And for every value v that it may have had in some release the *complement*: how likely it
-was not v, given the value w it has now, for each w. The posterior of v is 1 - sum of weight(w) x complement(w). A
-further release turns complements into weighted means of themselves, so one that is nowhere below another never will be:
-it can be forgotten, since only the largest posterior is asked for. What is left, the lowest complements, are few,
-however long the person stays: about as many as its place has values, and a few more. (Beliefs of partially observed
-Markov processes are kept in this way.) Complements are sums of what is not negative, so one is 0 just where v is
-certain.
+A belief state is all that a person's releases so far say about later ones, so that nothing else need be kept. Of a
+person's past only two things matter to later releases. *Weights*: how likely each value of its last place is, given all
+its places so far. And for every value v that it may have had in some release the *complement*: how likely it was not v,
+given the value w it has now, for each w. The posterior of v is 1 - sum of weight(w) x complement(w). A further release
+turns complements into weighted means of themselves, so one that is nowhere below another never will be: it can be
+forgotten, since only the largest posterior is asked for. What is left, the lowest complements, are few, however long
+the person stays: about as many as its place has values, and a few more. (Beliefs of partially observed Markov processes
+are kept in this way.) Complements are sums of what is not negative, so one is 0 just where v is certain.
 
 Weights and complements together are a *shape*: the same for all people whose releases looked the same, but for the
 names of the values. Each is kept once.
