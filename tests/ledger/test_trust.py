@@ -330,15 +330,15 @@ def test_the_page_decides_alike(scene: Scene) -> None:
     from reissue.web.work.publishing import verify
 
     def looked() -> str:
-        return str(verify({"ledger": str(scene.place), "head": ""}, scene.folder, lambda *_: None)["outcome"])
+        return str(verify({"ledger": str(scene.place), "head": ""}, scene.folder, lambda *_: None)["headline"]["word"])
 
-    assert looked() == "proven"
+    assert looked() == "Proven"
     assert _series(str(scene.place))["unknown"] == ()
     scene.second.unlink()
-    assert looked() == "not provable"
+    assert looked() == "Not provable"
     assert len(_series(str(scene.place))["unknown"]) == 1
     policy_edited(scene)
-    assert looked() == "broken"
+    assert looked() == "Broken"
     with pytest.raises(DataError, match="not written with its key"):
         _series(str(scene.place))
 
