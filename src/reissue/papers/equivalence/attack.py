@@ -196,8 +196,9 @@ def _together(
     members: Membership, shown: Shown, releases: int, limit: int, truth: Ints, before: _Together
 ) -> _Together:
     """What the first releases say together, while they have few presences, beside what fewer releases said."""
-    some = np.flatnonzero(members.release < releases)
-    groups, shows = groups_of(members, shown.classes).some(some), members.histogram.pick(some)
+    groups = shown.groups
+    kinds, first = np.unique(members.kinds, return_index=True)
+    shows = members.histogram.pick(first[np.searchsorted(kinds, groups.kind)])
     if len(groups.member) > _PRESENCES:
         return replace(before, exact=False, linear=False, steps=_STEPS)
     sizes = np.bincount(shown.classes, minlength=len(shown.apart))
