@@ -133,7 +133,7 @@ def exposure(members: Membership, limit: int, truths: Sequence[Ints]) -> Smalles
     releases, solved = int(members.release.max(initial=-1)) + 1, _Together.nothing(len(members.real))
     for number, shown in enumerate(propagations(members, [limit] * releases), start=1):
         if counted and number > 1 and (solved.steps < _STEPS or number == releases):
-            solved = _together(members, shown, number, limit, truths[number - 1], solved)
+            solved = _together(members, shown, limit, truths[number - 1], solved)
     found = _with_buckets(members, Equivalences(shown.classes, shown.least(limit)), limit)
     return replace(
         found, least=smaller(found.least, solved.least), exact=solved.exact, linear=found.linear or solved.linear
@@ -192,10 +192,8 @@ class _Together:
         return cls(np.zeros(people, np.int64), exact=False, linear=False, steps=0)
 
 
-def _together(
-    members: Membership, shown: Shown, releases: int, limit: int, truth: Ints, before: _Together
-) -> _Together:
-    """What the first releases say together, while they have few presences, beside what fewer releases said."""
+def _together(members: Membership, shown: Shown, limit: int, truth: Ints, before: _Together) -> _Together:
+    """What the releases so far say together, while they have few presences, beside what fewer releases said."""
     groups = shown.groups
     kinds, first = np.unique(members.kinds, return_index=True)
     shows = members.histogram.pick(first[np.searchsorted(kinds, groups.kind)])
