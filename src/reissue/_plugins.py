@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import Any, TypeVar
 
-from reissue.errors import InputError, nearest
+from reissue.errors import InputError, InternalError, nearest
 
 __all__ = ["all_registered", "find_registered", "keep_registered", "load_plugin", "load_plugins"]
 
@@ -44,6 +44,8 @@ def find_registered(name: str, kind: str, group: str, built_in: Mapping[str, str
     """What has this name; a built-in one is imported when it is asked for."""
     if name not in known and name in built_in:
         import_module(built_in[name])
+        if name not in known:
+            raise InternalError(f"The module {built_in[name]} registers no {kind} '{name}'.")
     if name not in known and not load_plugin(group, name, known):
         raise InputError(f"There is no {kind} '{name}'." + nearest(name, {*known, *built_in, *_points(group)}))
     return known[name]

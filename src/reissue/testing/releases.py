@@ -124,7 +124,8 @@ def _check_rows(release: Release, frame: pl.DataFrame, suppress: float) -> None:
     expect(release.suppressed <= math.floor(suppress * frame.height + 1e-9), "more rows left out than allowed")
     public = [n for n in frame.columns if release.schema.columns.get(n) in {Role.QUASI, Role.SENSITIVE, Role.KEEP}]
     seen = [name for table in release.tables.values() for name in table.columns]
-    expect(set(seen) - {GROUP, "count"} == set(public), "other columns than the schema allows")
+    other = sorted(set(seen).symmetric_difference(public) - {GROUP, "count"})
+    expect(not other, f"columns that the schema does not allow, or lacks: {', '.join(other)}")
 
 
 def _check_values(release: Release, frame: pl.DataFrame) -> None:
