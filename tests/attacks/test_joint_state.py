@@ -13,8 +13,8 @@ from reissue import synth
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.finding import Judgment, finding_of
-from reissue.attacks.joint.window import Past
 from reissue.attacks.joint.state import JointState, Recent
+from reissue.attacks.joint.window import Past
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
 from reissue.publishing.series import anonymize_series

@@ -3,10 +3,10 @@
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold
 from reissue.attacks.joint.finding import NAME, finding_of, protection_of
-from reissue.attacks.joint.window import Solution, Window, judged, solve_window
 from reissue.attacks.joint.sight import known_leaving, published_as, refuse_strangers, see, with_histories
 from reissue.attacks.joint.state import JointState, add, remembering
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
+from reissue.attacks.joint.window import Solution, Window, judged, solve_window
 from reissue.attacks.registry import Accepts, attack
 from reissue.people.knowledge import Knowledge
 from reissue.people.series import SeriesPresences

@@ -17,11 +17,11 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judgment, exposed_of, finding_of, protection_of
-from reissue.attacks.joint.window import Past, Solution, Window, judged, kept_whole, solve_window
 from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import ObservedSeries
+from reissue.attacks.joint.window import Past, Solution, Window, judged, kept_whole, solve_window
 from reissue.methods.registry import Trait
 from reissue.methods.registry import known as method_of
 from reissue.people.index import PersonIndex, lasting_values, update

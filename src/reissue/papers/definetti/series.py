@@ -10,8 +10,8 @@ import numpy as np
 from reissue._arrays import Bools, Floats
 from reissue.attacks.joint.attack import solve_crowd
 from reissue.attacks.joint.claims import Claims, plain_lens, tenths
-from reissue.attacks.joint.window import traits_of, with_learned_features
 from reissue.attacks.joint.sight import see, with_histories
+from reissue.attacks.joint.window import traits_of, with_learned_features
 from reissue.attacks.stories import Bars, Case, case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
