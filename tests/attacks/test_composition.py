@@ -1,7 +1,7 @@
 """The composition attack against a twin that tries every point of space and every set of releases."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
@@ -54,7 +54,9 @@ Left = tuple[tuple[int, ...], int]
 """Some releases, and how many values are left for whoever is in all of them."""
 
 
-def left_at(releases: Sequence[Groups], point: tuple[int, int], schema: Schema) -> Iterator[Left]:
+def left_at(
+    releases: Sequence[Groups], point: tuple[int, int], schema: Schema, harmless: Collection[str] = ()
+) -> Iterator[Left]:
     """What is left at a point for whoever is in two releases or more: these, and the number of values."""
     can = read_updates(schema, list(VALUES)).can[:3, :3]
     held = [{value for box, values in groups.items() if inside(point, box) for value in values} for groups in releases]
@@ -67,16 +69,21 @@ def left_at(releases: Sequence[Groups], point: tuple[int, int], schema: Schema) 
                 if all(can[VALUES.index(x), VALUES.index(y)] for x, y in pairwise(way))
             ]
             if ways:
-                yield chosen, min(len({way[place] for way in ways}) for place in range(size))
+                yield chosen, min(judged({way[place] for way in ways}, harmless) for place in range(size))
+
+
+def judged(left: set[str], harmless: Collection[str]) -> int:
+    """How many values are left; what needs no protection by itself counts for many."""
+    return 99 if left <= set(harmless) else len(left)
 
 
 def inside(point: tuple[int, int], box: Box) -> bool:
     return box[0] <= point[0] <= box[1] and box[2] <= point[1] <= box[3]
 
 
-def worst(releases: Sequence[Groups], schema: Schema) -> int | None:
+def worst(releases: Sequence[Groups], schema: Schema, harmless: Collection[str] = ()) -> int | None:
     points = product(range(WIDTH), range(HEIGHT))
-    return min((left for point in points for _, left in left_at(releases, point, schema)), default=None)
+    return min((left for point in points for _, left in left_at(releases, point, schema, harmless)), default=None)
 
 
 @st.composite
@@ -90,7 +97,7 @@ SERIES = st.lists(
 )
 
 
-def as_boxes(releases: Sequence[Groups], schema: Schema) -> SeriesBoxes:
+def as_boxes(releases: Sequence[Groups], schema: Schema, harmless: Collection[str] = ()) -> SeriesBoxes:
     """What the front door would read, in codes that are the numbers themselves."""
     every = [(number, box, values) for number, groups in enumerate(releases) for box, values in groups.items()]
     counted = [sorted(Counter(VALUES.index(value) for value in values).items()) for _, _, values in every]
@@ -112,14 +119,17 @@ def as_boxes(releases: Sequence[Groups], schema: Schema) -> SeriesBoxes:
         tuple(VALUES),
         None if model.fixed else model.can,
         tuple(sum(map(len, groups.values())) for groups in releases),
+        np.array([value not in harmless for value in VALUES]),
     )
 
 
 @pytest.mark.parametrize("schema", [STAYING, CHANGING], ids=["staying", "changing"])
-@given(releases=SERIES, limit=st.integers(2, 3))
+@given(releases=SERIES, limit=st.integers(2, 3), harmless=st.one_of(st.just(""), st.text(VALUES, max_size=2)))
 @settings(max_examples=100, deadline=None)
-def test_it_finds_what_trying_every_point_finds(schema: Schema, releases: Sequence[Groups], limit: int) -> None:
-    found, least = search(as_boxes(releases, schema), limit), worst(releases, schema)
+def test_it_finds_what_trying_every_point_finds(
+    schema: Schema, releases: Sequence[Groups], limit: int, harmless: str
+) -> None:
+    found, least = search(as_boxes(releases, schema, harmless), limit), worst(releases, schema, harmless)
     assert found.complete
     left = None if found.worst is None else found.worst.left
     assert left == (least if least is not None and least < limit else None)
@@ -204,6 +214,14 @@ def test_the_sentence_has_no_value_of_the_data_and_says_what_it_is_worth() -> No
     sentence = composition([WARD, CLINIC]).sentence
     assert sentence.startswith("In 2 places fewer than 2 values are left")
     assert "at most 4 people, and nothing in the files says that somebody is there" in sentence
+
+
+def test_a_value_that_needs_no_protection_exposes_nobody() -> None:
+    releases = [{(0, 1, 0, 1): "uv"}, {(0, 1, 0, 1): "uw"}]
+    assert composition(releases).status == Status.EXPOSED
+    harmless = replace(STAYING, policy={"harmless_values": ["u"]})
+    assert composition(releases, harmless).status == Status.WITHSTOOD
+    assert composition(releases, replace(STAYING, policy={"harmless_values": ["v"]})).status == Status.EXPOSED
 
 
 def test_values_that_may_change_leave_more() -> None:

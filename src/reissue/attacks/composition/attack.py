@@ -65,7 +65,7 @@ def composition(series: Series, knowledge: Knowledge) -> Finding:
     return Finding(
         NAME,
         Status.WITHSTOOD if worst is None else Status.EXPOSED,
-        _sentence(searched, limit, stay=boxes.can is None),
+        _sentence(searched, limit, stay=boxes.can is None, spared=not boxes.protected.all()),
         series.numbers,
         needs=("people", "members"),
         people=searched.people,
@@ -96,13 +96,14 @@ def _limit(series: Series) -> int:
     return int(limit)
 
 
-def _sentence(searched: Searched, limit: int, *, stay: bool) -> str:
+def _sentence(searched: Searched, limit: int, *, stay: bool, spared: bool) -> str:
     values = "values stay" if stay else "values change as the schema says"
     if searched.worst is None:
         looked = "" if searched.complete else ", as far as was looked"
+        harmless = ", or only such as need no protection," if spared else ""
         return (
-            f"Wherever groups of different releases overlap, {limit} values or more are left for whoever is in several "
-            f"of them{looked}, if {values}."
+            f"Wherever groups of different releases overlap, {limit} values or more{harmless} are left for whoever is "
+            f"in several of them{looked}, if {values}."
         )
     more = "" if searched.complete else " There may be more places: not all could be looked at."
     return (

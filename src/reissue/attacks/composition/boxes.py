@@ -15,16 +15,20 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
+from reissue.protection import Protection
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, PublishedValues, read_boxes
 from reissue.published.series import Series
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["SeriesBoxes", "SeriesGroups", "Words", "boxes_of", "count_bits", "groups_of"]
+__all__ = ["SPARED", "SeriesBoxes", "SeriesGroups", "Words", "boxes_of", "groups_of"]
 
 _MOST = 4096
 """Different values, at most: sets of them are compared for millions of pairs of groups."""
+
+SPARED = 1 << 30
+"""More values than any limit: what is left needs no protection."""
 
 Words = NDArray[np.uint64]
 """Sets of values, sets x words: a bit for each value."""
@@ -59,6 +63,8 @@ class SeriesBoxes:
     """From x to: what a value can become; None where values stay."""
     records: tuple[int, ...]
     """Release to its rows."""
+    protected: Bools
+    """Value to whether it needs protection."""
 
     @property
     def releases(self) -> int:
@@ -86,15 +92,22 @@ class SeriesBoxes:
 
     def left(self, one: Ints, other: Ints) -> Ints:
         """For pairs of an earlier and a later group: how many values are left, in whichever of them fewer are."""
-        later = count_bits(self.groups.next[one] & self.groups.holds[other])
+        later = self.count(self.groups.next[one] & self.groups.holds[other])
         if self.can is None:
             return later
-        return np.minimum(later, count_bits(self.groups.holds[one] & self.groups.before[other]))
+        return np.minimum(later, self.count(self.groups.holds[one] & self.groups.before[other]))
 
+    def count(self, sets: Words) -> Ints:
+        """The number of values in each set; `SPARED` where there are some and none of them needs protection."""
+        number = np.asarray(np.bitwise_count(sets).sum(axis=-1, dtype=np.int64))
+        if self.protected.all():
+            return number
+        harmless = ~(sets & _bits(self.protected[np.newaxis])).any(axis=-1)
+        return np.where(harmless & (number > 0), SPARED, number)
 
-def count_bits(words: Words) -> Ints:
-    """The number of values in each set."""
-    return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
+    def fewest(self, values: Bools) -> int:
+        """The same of flags, releases x values: the smallest number of any release."""
+        return int(self.count(_bits(values)).min())
 
 
 def boxes_of(series: Series) -> SeriesBoxes:
@@ -114,6 +127,7 @@ def boxes_of(series: Series) -> SeriesBoxes:
         names,
         None if model.fixed else model.can[: len(names), : len(names)],
         tuple(int(one.sizes.sum()) for one in shown),
+        Protection.of(series.schema.policy, series.schema.sensitive).guarded(names),
     )
 
 

@@ -56,11 +56,8 @@ class Place:
     """Sorted by release."""
     values: Bools
     """Releases x values: what is left."""
-
-    @property
-    def left(self) -> int:
-        """How many values are left in the release where fewest are."""
-        return int(self.values.sum(axis=1).min())
+    left: int
+    """How many values are left in the release where fewest are, harmless ones by themselves aside."""
 
 
 class Undecided(Exception):  # noqa: N818 - it is no error
@@ -92,10 +89,11 @@ def find_place(boxes: SeriesBoxes, part: Part, releases: tuple[int, ...], near: 
         here = waiting.pop()
         reach, hold = search.around(here)
         most = search.left(reach)
-        if 0 < int(most.sum(axis=1).min()) < limit:
-            return Place(here, releases, near[reach], most)
+        fewest = boxes.fewest(most)
+        if 0 < fewest < limit:
+            return Place(here, releases, near[reach], most, fewest)
         least = search.union(hold)
-        if int(values_left(least, boxes.can).sum(axis=1).min()) >= limit:
+        if int(values_left(least, boxes.can).sum(axis=1).min()) >= limit or not most[:, boxes.protected].any():
             continue
         adding = reach & ~hold & (search.holds & ~least[search.place]).any(axis=1)
         if adding.any():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.composition.boxes import SeriesBoxes, Words, count_bits
+from reissue.attacks.composition.boxes import SeriesBoxes, Words
 from reissue.attacks.composition.places import Part, Place, Undecided, find_place, people_there, values_left
 from reissue.published.boxes import BoxBounds
 from reissue.published.joins import overlapping
@@ -226,7 +226,7 @@ def _shared(boxes: SeriesBoxes, pairs: _Pairs) -> BoxBounds:
 def _left_in_parts(boxes: SeriesBoxes, pairs: _Pairs, parts: BoxBounds, limit: int, marked: Words) -> Ints:
     """For each pair how many values are left in a part of what it shares; where they are few, they are marked."""
     earlier, later = _values_in_parts(boxes, pairs, parts)
-    left = np.minimum(count_bits(earlier), count_bits(later))
+    left = np.minimum(boxes.count(earlier), boxes.count(later))
     few = np.flatnonzero(left < limit)
     for side, values in ((pairs.one, earlier), (pairs.other, later)):
         _mark(boxes, parts.some(few), side[few], values[few], marked)
@@ -337,7 +337,7 @@ def _worst_pair(boxes: SeriesBoxes, sure: _Pairs, left: Ints, found: Sequence[Pl
 
 def _alone(boxes: SeriesBoxes, pairs: _Pairs, limit: int) -> Bools:
     """Whether one of the two groups holds fewer values than the limit by itself."""
-    few = count_bits(boxes.groups.holds) < limit
+    few = boxes.count(boxes.groups.holds) < limit
     return np.asarray(few[boxes.group[pairs.one]] | few[boxes.group[pairs.other]])
 
 
@@ -400,7 +400,7 @@ def _longer(
         found.seen.add(frozenset(together))
         found.steps += 1
         sets = boxes.members(boxes.group[list(together)])
-        left = int(values_left(sets, boxes.can).sum(axis=1).min())
+        left = boxes.fewest(values_left(sets, boxes.can))
         if left:
             longer.append((together, left))
     yield from sorted(longer, key=lambda one: -one[1])
