@@ -177,7 +177,7 @@ def test_a_series_is_learnt_from_as_a_whole() -> None:
     assert found.people == round(more * 3000)
     assert "all releases" in found.sentence
     above = found.details["above"]
-    sure = f"Of the {above['people']:,} guessed more surely than 0.75 {above['right']:,} are right."
+    sure = f"Of the {above['people']:,} guessed with a probability above 0.75 {above['right']:,} are right."
     assert (sure in found.sentence) == (above["people"] > 0)
 
 
@@ -215,7 +215,7 @@ def test_where_the_papers_way_is_right_more_often_that_is_what_is_reported() -> 
     assert "releases" in found.details
 
 
-def test_with_a_learnt_prior_claims_about_cohorts_are_right_as_often_as_they_say(tmp_path: Path) -> None:
+def test_with_a_learnt_prior_confidences_about_cohorts_are_right_as_often_as_they_say(tmp_path: Path) -> None:
     """A synthetic hospital whose patients come, leave, return and change; slots carry on where somebody left."""
     synth.updates().write_csv(tmp_path / "updates.csv")
     schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)

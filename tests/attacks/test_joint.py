@@ -195,7 +195,7 @@ def test_people_who_contradict_the_releases_are_set_aside() -> None:
     assert found.population == 3
 
 
-# --- how far claims can be trusted -----------------------------------------------------------------------------------
+# --- how far confidences can be trusted -------------------------------------------------------------------------------
 
 WAYS: Mapping[str, tuple[str, str]] = {
     "pool": ("pool", "k=5 & l=3"),
@@ -206,7 +206,7 @@ WAYS: Mapping[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("groups", [True, False], ids=["groups", "register"])
 @pytest.mark.parametrize("way", WAYS)
-def test_claims_are_right_as_often_as_they_say(way: str, groups: bool) -> None:
+def test_confidences_are_right_as_often_as_they_say(way: str, groups: bool) -> None:
     months = list(synth.Population(seed=2, people=1_500).months(4))
     schema = replace(synth.schema(), updates={})
     method, requirement = WAYS[way]
@@ -218,7 +218,7 @@ def test_claims_are_right_as_often_as_they_say(way: str, groups: bool) -> None:
         assert one["right"] == pytest.approx(one["claim"], abs=0.07)
 
 
-def test_claims_about_groups_made_by_value_are_right_as_often_as_they_say() -> None:
+def test_confidences_about_groups_made_by_value_are_right_as_often_as_they_say() -> None:
     """Over two worlds: people of one world are right or wrong together (decision 0208)."""
     schema, found = replace(synth.schema(), updates={}), list[dict[str, float]]()
     for seed in (20, 21):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.joint.claims import Claims, plain_lens
+from reissue.attacks.joint.confidence import Confidences, plain_marginal
 from reissue.attacks.joint.update_model import base_rates
 from reissue.ledger import Ledger
 from reissue.publishing.attack import attack
@@ -75,7 +75,7 @@ def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]
     return [replace(seen, shares=rates) for seen in series]
 
 
-def test_claims_about_people_who_stay_are_not_too_sure() -> None:
+def test_confidences_about_people_who_stay_are_not_too_sure() -> None:
     """Without base rates newcomers seemed to have the rare values, and those who stayed the common one."""
     rng = np.random.default_rng(3)
     truth = lives(rng, 2_000, 4)
@@ -83,37 +83,39 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
     people = 1 + max(int(here.max()) for here, _ in truth)
     rates = base_rates(series, 3)
     prior = np.broadcast_to(rates, (people, 3))
-    claims = Claims.of([plain_lens(solve(expecting(series, rates), Model(3, STEPS), prior=prior))], people)
+    confidences = Confidences.of(
+        [plain_marginal(solve(expecting(series, rates), Model(3, STEPS), prior=prior))], people
+    )
     right = np.zeros(people, np.bool_)
     for place, (here, value) in enumerate(truth):
-        mine = claims.release[here] == place
-        right[here[mine]] = claims.value[here[mine]] == value[mine]
-    bins = pl.DataFrame({"tenth": (claims.chance * 10).astype(int), "claim": claims.chance, "right": right})
-    for _, people_of, claim, hits in (
+        mine = confidences.release[here] == place
+        right[here[mine]] = confidences.value[here[mine]] == value[mine]
+    bins = pl.DataFrame({"tenth": (confidences.chance * 10).astype(int), "claim": confidences.chance, "right": right})
+    for _, people_of, confidence, hits in (
         bins.group_by("tenth")
         .agg(pl.len(), pl.col("claim").mean(), pl.col("right").mean())
         .filter(pl.col("len") >= 200)
         .iter_rows()
     ):
-        assert hits == pytest.approx(claim, abs=0.05), people_of
+        assert hits == pytest.approx(confidence, abs=0.05), people_of
 
 
 def test_equally_sure_values_are_right_in_turn() -> None:
-    """A claim of a half about each of two values is right about half of the time, whichever is common."""
+    """A confidence of a half about each of two values is right about half of the time, whichever is common."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
     found = solve(series, Model(2))
     truth = [np.array([1, 1, 1, 1, 1, 0])]
-    lenses = [plain_lens(found)]
-    claims = Claims.of(lenses, 6)
-    assert claims.right_by_lot(lenses, truth) == pytest.approx(0.5)
-    assert claims.right(lenses, truth).sum() == 1
-    assert Claims.of(lenses, 6, common=np.array([1 / 6, 5 / 6])).right(lenses, truth).sum() == 5
+    marginals = [plain_marginal(found)]
+    confidences = Confidences.of(marginals, 6)
+    assert confidences.right_by_lot(marginals, truth) == pytest.approx(0.5)
+    assert confidences.right(marginals, truth).sum() == 1
+    assert Confidences.of(marginals, 6, common=np.array([1 / 6, 5 / 6])).right(marginals, truth).sum() == 5
 
 
 # --- what files alone cannot say -------------------------------------------------------------------------------------
 
 
-def test_two_truths_that_are_published_alike_get_the_same_claim() -> None:
+def test_two_truths_that_are_published_alike_get_the_same_confidence() -> None:
     """One person and one counterfeit in each group: whatever people have, the counterfeit has the other value."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
     found = solve(expecting(series, base_rates(series, 2)), Model(2))
@@ -145,14 +147,14 @@ def test_the_same_files_mean_something_else_by_another_method() -> None:
     assert (len(worlds), len(signatures_kept)) == (7, 4)
     assert sum(values[0] == 1 for values, _ in worlds) == 5  # of 7: without a rule
     assert sum(values[0] == 1 for values in signatures_kept) == 2  # of 4: by `invariance`
-    claims = Claims.of([plain_lens(solve(series, Model(3)))], 4)
-    assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
+    confidences = Confidences.of([plain_marginal(solve(series, Model(3)))], 4)
+    assert (confidences.value[0], confidences.chance[0]) == (1, pytest.approx(5 / 7))
 
 
-def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together() -> None:
-    """Two worlds: people take turns in having either value. A claim of 0.6 is exact, and right for all or for none.
+def test_exact_confidences_are_right_about_everyone_or_nobody_where_all_hang_together() -> None:
+    """Two worlds: people take turns in having either value. A confidence of 0.6 is exact: right for all or for none.
 
-    So claims in tenths say how often they are right on average over worlds; in a single one they need not.
+    So confidences in tenths say how often they are right on average over worlds; in a single one they need not.
     """
     people, shown = 12, {0: 1, 1: 1}
     one = observed([([first, first + 1], shown, 0) for first in range(0, people, 2)])
@@ -160,17 +162,17 @@ def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together
     other = observed([([0], shown, 1), *pairs], shares=[0.4, 0.6])
     twin = posterior([one, other], 2)
     found = solve([one, other], Model(2))
-    claims = Claims.of([plain_lens(found)], people + 1)
+    confidences = Confidences.of([plain_marginal(found)], people + 1)
     for person in range(people + 1):
         assert twin[person, int(person == people), person % 2] == pytest.approx(0.6)
-        assert (claims.value[person], claims.chance[person]) == (person % 2, pytest.approx(0.6, abs=1e-3))
+        assert (confidences.value[person], confidences.chance[person]) == (person % 2, pytest.approx(0.6, abs=1e-3))
     worlds = [np.arange(people + 1) % 2, 1 - np.arange(people + 1) % 2]
-    assert [claims.right([plain_lens(found)], [world, world]).sum() for world in worlds] == [people + 1, 0]
+    assert [confidences.right([plain_marginal(found)], [world, world]).sum() for world in worlds] == [people + 1, 0]
 
 
 @pytest.mark.parametrize("rare", ["gout", "acne"])
-def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path, rare: str) -> None:
-    """Nine of ten have one value, counterfeits the other: claims stay at a half, and the gate refuses all the same.
+def test_where_a_value_may_be_common_the_calibrated_confidence_exposes(tmp_path: Path, rare: str) -> None:
+    """Nine of ten have one value, counterfeits the other: confidences stay at a half, and the gate still refuses.
 
     Whichever value comes first: of two that are equally sure the adversary guesses the common one.
     """

@@ -84,7 +84,7 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     people = [exposed(one.finding) for one in (short, full)]
     assert abs(people[0] - people[1]) <= 0.1 * people[1]
     today = [one.posterior.largest(len(one.posterior.releases) - 1)[0] for one in ends]
-    surest = [one.claims.chance for one in ends]
+    surest = [one.confidences.chance for one in ends]
     for bar, (one, other) in ((0.01, today), (0.03, surest)):
         assert np.abs(one - other).mean() < bar
         assert abs(np.mean(one - other)) < bar / 2
@@ -150,7 +150,7 @@ def test_companions_of_people_in_slots_are_people(tmp_path: Path) -> None:
 
 
 def test_groups_made_by_value_are_judged_with_groups_known(tmp_path: Path) -> None:
-    """A register alone made claims about an m-invariant series creep up, release by release, beyond 1/m."""
+    """A register alone made confidences about an m-invariant series creep up, release by release, beyond 1/m."""
     rng = np.random.default_rng(1)
     people = pl.DataFrame(
         {
@@ -233,7 +233,7 @@ def test_a_ledger_refuses_what_who_leaves_gives_away(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "b.ledger", replace(schema, policy=policy)) as ledger:
         for month in months:
             publish_next(month, ledger, seed=1)
-        with pytest.raises(ri.RiskError, match="linked to a value more surely") as refused:
+        with pytest.raises(ri.RiskError, match="linked to a value with a probability above") as refused:
             publish_next(last, ledger, seed=1)
         assert "leave sooner than others" in str(refused.value)
 

@@ -10,7 +10,7 @@ import pytest
 
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
-from reissue.attacks.joint.claims import Claims, plain_lens
+from reissue.attacks.joint.confidence import Confidences, plain_marginal
 from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.state import add
@@ -58,11 +58,11 @@ def unaware(crowd: SeriesPresences) -> ObservedSeries:
 
 
 def above(crowd: SeriesPresences, model: Model) -> int:
-    """How many people can be linked to a value more surely than three quarters."""
+    """How many people can be linked to a value with a probability above three quarters."""
     rates = base_rates(crowd.observations, crowd.values)
     prior = np.broadcast_to(rates, (crowd.people, crowd.values))
     found = solve(crowd.observations, model, prior=prior)
-    return int((Claims.of([plain_lens(found)], crowd.people).chance > 0.75).sum())
+    return int((Confidences.of([plain_marginal(found)], crowd.people).chance > 0.75).sum())
 
 
 @pytest.mark.parametrize("changes", [0.05, 0.15, 0.3])
@@ -78,7 +78,7 @@ def test_what_is_learned_is_close(knows: bool, changes: float) -> None:
     assert np.diag(chosen.model.steps).mean() == pytest.approx(1 - changes, abs=0.035)
     assert np.abs(chosen.model.steps - smoothed(counts)).sum(axis=1).mean() / 2 < 0.14
     # The true matrix knows that values move to the next one or two; less of that is learned from so few people, and so
-    # claims are fewer. They are never many more.
+    # confidences are fewer. They are never many more.
     learned, best = (above(crowd, model) for model in (chosen.model, Model(crowd.values, smoothed(counts))))
     assert 0.35 * best <= learned <= 1.1 * best
     holder = update_model(COLUMNS, replace(unaware(crowd), truth=crowd.truth))

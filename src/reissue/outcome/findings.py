@@ -256,9 +256,9 @@ def _calibration(tenths: Sequence[Mapping[str, float]]) -> Bars | None:
         "kind": "bars",
         "labels": [f"{one['from']:.1f}" for one in tenths],
         "series": {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]},
-        "sentence": "How many guesses are right, by the probability that they claim.",
+        "sentence": "How many guesses are right, by their probability.",
         "unit": "share of people",
-        "across": "claims from",
+        "across": "probabilities from",
         "limit": None,
     }
 

@@ -243,7 +243,10 @@ def _changing(exposing: Finding) -> list[str]:
     short = claim - float(today.get("share_right", 0.0))
     if short <= _CHANCE * math.sqrt(claim * (1 - claim) / max(number, 1)):
         return [f"{how} {_SAY_HOW}"]
-    return [f"{how} Your true values contradict that: fewer guesses are right than claim to be. {_SAY_HOW}"]
+    contradicted = (
+        "Your true values contradict that: fewer of the likeliest values are right than their probabilities say."
+    )
+    return [f"{how} {contradicted} {_SAY_HOW}"]
 
 
 def _named(policy: Policy) -> str:

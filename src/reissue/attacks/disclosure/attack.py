@@ -27,7 +27,7 @@ from reissue.words import number, plural
 
 __all__ = ["disclosure"]
 
-_POSTERIOR = "posterior: how surely a person is linked to a sensitive value by the group in one release"
+_POSTERIOR = "posterior: the probability of a sensitive value for a person, by the group in one release"
 _VACUOUS = (
     "the policy permits everything, by a limit of 1 or as no value is protected: nobody could be exposed. Set `limit` "
     "below 1."
@@ -94,7 +94,7 @@ def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, protec
     if not worst.linked.any():
         each = "the release" if len(found) == 1 else f"each of the {len(found)} releases by itself"
         return (
-            f"In {each} no group links anybody to {value} of {_named(column)} more surely than {limit}; "
+            f"In {each} no group links anybody to {value} of {_named(column)} with a probability above {limit}; "
             f"{_side_by_side(column)}."
         )
     many, sure = worst.people_in(worst.linked), _certain(worst)
@@ -103,7 +103,7 @@ def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, protec
     more = f" So {'do' if others > 1 else 'does'} {plural(others, 'other release')}." if others else ""
     return (
         f"Release {worst.number} by itself links {many:,} of {plural(worst.population, 'person', 'people')} to {value} "
-        f"of {_listed(worst)} more surely than {limit}{certain}; {_side_by_side(column)}.{more}"
+        f"of {_listed(worst)} with a probability above {limit}{certain}; {_side_by_side(column)}.{more}"
     )
 
 

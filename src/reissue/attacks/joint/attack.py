@@ -18,7 +18,7 @@ __all__ = ["joint", "solve_crowd"]
 
 @attack(
     NAME,
-    "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
+    "Solves all groups of all releases together: the probability of each value for each person.",
     fold=Fold(JointState, add, remembering),
     accepts=Accepts.OTHER_COLUMNS | Accepts.COUNTED_PEOPLE | Accepts.ROSTERS | Accepts.COALITIONS,
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
@@ -34,7 +34,7 @@ __all__ = ["joint", "solve_crowd"]
         ),
         (
             "Publish the series through a ledger: every release is judged by this attack together with all earlier "
-            "ones, and refused if anybody could be linked to a value more surely than the policy's `limit`."
+            "ones, and refused if anybody could be linked to a value with a probability above the policy's `limit`."
         ),
         (
             "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
@@ -54,7 +54,7 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     solution = solve_crowd(crowd, series, knowledge)
     if len(solution.posterior.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
-    claims = judged(solution, series)
+    confidences = judged(solution, series)
     solved = SolvedSeries(
         [of_people(one) for one in crowd.observations],
         solution.chosen.model,
@@ -63,7 +63,7 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
         series.numbers,
         lambda place, group: published_as(series.releases[place], crowd.releases[place], group),
     )
-    return with_case(finding_of(claims, series), claims, solved)
+    return with_case(finding_of(confidences, series), confidences, solved)
 
 
 def solve_crowd(crowd: SeriesPresences, series: Series, knowledge: Knowledge) -> Solution:

@@ -1,4 +1,4 @@
-"""From everyone's posterior to a finding: who is exposed by claim, and by calibrated claim where the truth is known."""
+"""From everyone's posterior to a finding: who is exposed by confidence, calibrated where the truth is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.claims import Calibration, Claims, Lens, calibrate, tenths
+from reissue.attacks.joint.confidence import Calibration, Confidences, Marginal, calibrate, tenths
 from reissue.errors import CannotRunError
 from reissue.protection import LIMIT, Protection
 from reissue.published.series import Series
@@ -57,15 +57,15 @@ class AssumedKnowledge:
 
 @dataclass(frozen=True, eq=False)
 class Judgment:
-    """Claims about everyone, and how they compare with the truth."""
+    """Confidences about everyone, and how they compare with the truth."""
 
     adversary: AssumedKnowledge
     posterior: Posterior
-    lenses: tuple[Lens, ...]
+    marginals: tuple[Marginal, ...]
     """The same of each sensitive column, and of all together."""
-    claims: Claims
-    apart: tuple[Claims, ...]
-    """The same for each lens alone."""
+    confidences: Confidences
+    apart: tuple[Confidences, ...]
+    """The same for each marginal alone."""
     right: Bools | None
     """Person to whether the surest guess is right; None where the truth of some release is not known."""
     by_lot: Floats | None
@@ -75,15 +75,15 @@ class Judgment:
     before: Bools | None = None
     """Person to whether earlier releases exposed the person already; None: nobody."""
     without: "Judgment | None" = None
-    """Where the adversary learns: the same of one who does not; of two claims about a person the surer one counts."""
+    """Where the adversary learns: the same of one who does not; of two confidences about a person the larger counts."""
     tested: "tuple[Floats, Floats, Bools] | None" = None
-    """Of people in releases whose truth is known: the surest claim about a value there, its weight, whether right."""
+    """Of people in releases whose truth is known: the largest confidence about a value there, its weight, if right."""
 
     @classmethod
     def of(
         cls,
         posterior: Posterior,
-        lenses: Sequence[Lens],
+        marginals: Sequence[Marginal],
         adversary: AssumedKnowledge,
         truth: Sequence[Ints | None],
         people: int,
@@ -94,33 +94,43 @@ class Judgment:
         `insiders` are people whose values the adversary knew before: nothing is claimed about them.
         """
         known = [place for place, one in enumerate(truth) if one is not None]
-        common, lenses = _common(posterior, truth), tuple(lenses)
-        claims = Claims.of(lenses, people, common=common).without(insiders)
-        apart = tuple(Claims.of([lens], people, common=common).without(insiders) for lens in lenses[1:])
-        apart = (Claims.of(lenses[:1], people, common=common).without(insiders), *apart) if apart else (claims,)
+        common, marginals = _common(posterior, truth), tuple(marginals)
+        confidences = Confidences.of(marginals, people, common=common).without(insiders)
+        apart = tuple(Confidences.of([marginal], people, common=common).without(insiders) for marginal in marginals[1:])
+        apart = (
+            (Confidences.of(marginals[:1], people, common=common).without(insiders), *apart)
+            if apart
+            else (confidences,)
+        )
         if not known:
-            return cls(adversary, posterior, lenses, claims, apart, None, None, None)
-        tested = Claims.of(lenses, people, known, common).without(insiders)
-        some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(lenses, truth)
+            return cls(adversary, posterior, marginals, confidences, apart, None, None, None)
+        tested = Confidences.of(marginals, people, known, common).without(insiders)
+        some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(marginals, truth)
         chance, hits = tested.chance[some], right[some]
         guesses = chance, tested.weight[some], hits
-        made = cls(adversary, posterior, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
+        made = cls(
+            adversary, posterior, marginals, confidences, apart, None, None, calibrate(chance, hits), tested=guesses
+        )
         if len(known) < len(truth):
             return made
-        return replace(made, right=right, by_lot=tested.right_by_lot(lenses, truth))
+        return replace(made, right=right, by_lot=tested.right_by_lot(marginals, truth))
 
     def learning(
-        self, posterior: Posterior, lenses: Sequence[Lens], truth: Sequence[Ints | None], insiders: Ints | None = None
+        self,
+        posterior: Posterior,
+        marginals: Sequence[Marginal],
+        truth: Sequence[Ints | None],
+        insiders: Ints | None = None,
     ) -> "Judgment":
         """The same adversary, who has also learned which people tend to have which value."""
         adversary = replace(self.adversary, learns=True)
-        people = len(self.claims.chance)
-        return replace(Judgment.of(posterior, lenses, adversary, truth, people, insiders), without=self)
+        people = len(self.confidences.chance)
+        return replace(Judgment.of(posterior, marginals, adversary, truth, people, insiders), without=self)
 
     @property
-    def every(self) -> tuple[Lens, ...]:
+    def every(self) -> tuple[Marginal, ...]:
         """What is believed with learning, if there is any, and without."""
-        return self.lenses if self.without is None else (*self.lenses, *self.without.lenses)
+        return self.marginals if self.without is None else (*self.marginals, *self.without.marginals)
 
     @property
     def surer(self) -> "Judgment":
@@ -130,18 +140,22 @@ class Judgment:
 
     @cached_property
     def worth(self) -> Floats:
-        """Person to the larger of the claim and the calibrated claim, as scores."""
+        """Person to the larger of the confidence and the calibrated confidence, as scores."""
         worth = self._own_worth
         return worth if self.without is None else np.maximum(worth, self.without.worth)
 
     @cached_property
-    def surest(self) -> Claims:
-        """Of the claims with and without learning the one that is worth more."""
-        return self.claims if self.without is None else self.claims.or_else(self.without.claims, self._learned)
+    def surest(self) -> Confidences:
+        """Of the confidences with and without learning the one that is worth more."""
+        return (
+            self.confidences
+            if self.without is None
+            else self.confidences.or_else(self.without.confidences, self._learned)
+        )
 
     @property
     def hits(self) -> Bools | None:
-        """Person to whether the surest claim is right; None where the truth of some release is not known."""
+        """Person to whether the surest confidence is right; None where the truth of some release is not known."""
         if self.without is None or self.right is None or self.without.right is None:
             return self.right
         return np.where(self._learned, self.right, self.without.right)
@@ -154,7 +168,7 @@ class Judgment:
         return np.where(self._learned, self.by_lot, self.without.by_lot)
 
     def confirmed(self, limit: float) -> tuple[int, int] | None:
-        """Claims about values whose truth is known that are above the limit, and how many are right; None: no truth."""
+        """Confidences above the limit whose truth is known, and how many are right; None: no truth."""
         if self.tested is None:
             return None
         chance, weight, right = self.tested
@@ -163,7 +177,7 @@ class Judgment:
 
     @property
     def today(self) -> tuple[int, float, float] | None:
-        """Of the surest guesses about values whose truth is known: how many, the mean claim, and the share right."""
+        """Of the likeliest values whose truth is known: how many, their mean confidence, and the share right."""
         if self.tested is None or not len(self.tested[0]):
             return None
         chance, _, right = self.tested
@@ -171,15 +185,15 @@ class Judgment:
 
     @cached_property
     def _own_worth(self) -> Floats:
-        worth = self._worth_of(self.claims.chance, self.claims.weight)
-        return np.where(self.claims.value >= 0, worth, self.claims.score)
+        worth = self._worth_of(self.confidences.chance, self.confidences.weight)
+        return np.where(self.confidences.value >= 0, worth, self.confidences.score)
 
     def _worth_of(self, chance: Floats, weight: Floats) -> Floats:
         return weight * (chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance)))
 
     @property
     def _learned(self) -> Bools:
-        """Person to whether the claim with learning is worth more."""
+        """Person to whether the confidence with learning is worth more."""
         return np.asarray(self.without is None or self._own_worth > self.without.worth)
 
 
@@ -201,7 +215,7 @@ def protection_of(series: Series) -> Protection:
 
 
 def exposed_of(judged: Judgment, limit: float) -> Bools:
-    """Person to whether the claim or the calibrated claim is above the limit, and was not before."""
+    """Person to whether the confidence or the calibrated confidence is above the limit, and was not before."""
     exposed = (judged.surest.release >= 0) & (judged.worth > limit + _SLACK)
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
@@ -220,7 +234,7 @@ def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None =
         tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
-        measure="posterior: how surely a person is linked to a sensitive value, all releases solved for everyone",
+        measure="posterior: the probability of a sensitive value for a person, all releases solved together",
         worst=worst.posterior,
         limit=worst.limit,
         details=_details(judged, exposed, limit, worst),
@@ -229,15 +243,15 @@ def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None =
 
 @dataclass(frozen=True)
 class Worst:
-    """Whoever is worst off: the claim that comes closest to its limit, or exceeds it most."""
+    """Whoever is worst off: the confidence that comes closest to its limit, or exceeds it most."""
 
     column: str
-    """The sensitive column, or several that are judged together; empty where the claim is an older release's."""
+    """The sensitive column, or several that are judged together; empty where the confidence is an older release's."""
     posterior: float
     prior: float | None
     """The share of the value among the records of the release; None as the column is empty."""
     limit: float
-    """How sure the claim may be: by the value's own limit, or by `gain`."""
+    """How sure the confidence may be: by the value's own limit, or by `gain`."""
 
     @classmethod
     def of(cls, judged: Judgment, strictest: float) -> "Worst":
@@ -248,14 +262,17 @@ class Worst:
         person = int(worth.argmax())
         if judged.without is not None and worth[person] <= judged.without.worth[person]:
             mine = judged.without
-        claims, weight = mine.claims, float(mine.claims.weight[person])
-        value, place = int(claims.value[person]), int(claims.release[person])
+        confidences, weight = mine.confidences, float(mine.confidences.weight[person])
+        value, place = int(confidences.value[person]), int(confidences.release[person])
         if value < 0:
             return cls("", min(float(worth[person]), 1.0), None, strictest)
-        lens = mine.lenses[int(claims.lens[person])]
-        prior = float(lens.priors[place][value])
+        marginal = mine.marginals[int(confidences.marginal[person])]
+        prior = float(marginal.priors[place][value])
         return cls(
-            lens.view.column, float(worth[person]) / weight, prior, float(lens.view.limits(lens.priors[place])[value])
+            marginal.view.column,
+            float(worth[person]) / weight,
+            prior,
+            float(marginal.view.limits(marginal.priors[place])[value]),
         )
 
     @property
@@ -277,18 +294,18 @@ class Worst:
 
 
 def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
-    posterior, claims, right = judged.posterior, judged.surest, judged.hits
-    risks = [_risk(judged.lenses, place) for place in range(len(posterior.releases))]
+    posterior, confidences, right = judged.posterior, judged.surest, judged.hits
+    risks = [_risk(judged.marginals, place) for place in range(len(posterior.releases))]
     made: dict[str, object] = {
-        "risk": float(claims.chance.max(initial=0.0)),
-        "sure": int(claims.sure.sum()),
+        "risk": float(confidences.chance.max(initial=0.0)),
+        "sure": int(confidences.sure.sum()),
         "right": None if right is None else int(right[exposed].sum()),
         "knowledge": judged.adversary.knowledge,
         "totals": judged.adversary.totals,
         "strangers": judged.adversary.strangers,
         "fits": round(judged.adversary.fits, 2),
         "risks": risks,
-        "claimed": int((claims.score > limit + _SLACK).sum()),
+        "claimed": int((confidences.score > limit + _SLACK).sum()),
         "equal": len(posterior.equal),
         "contradicted": len(posterior.contradicted),
         "count_error": posterior.fit.worst,
@@ -313,8 +330,8 @@ def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> di
         made["today"] = {"people": known[0], "right": known[1], **tested}
     by_lot = judged.hits_by_lot
     if by_lot is not None:
-        some = (claims.release >= 0) & (claims.value >= 0)
-        made["calibration"] = tenths(claims.chance[some], by_lot[some])
+        some = (confidences.release >= 0) & (confidences.value >= 0)
+        made["calibration"] = tenths(confidences.chance[some], by_lot[some])
     return made
 
 
@@ -356,26 +373,26 @@ def _before(judged: Judgment) -> str:
 
 
 def _strangers(number: int) -> str:
-    """That some records are of people whom the adversary does not know: then nothing bounds how far claims are off."""
+    """That the adversary does not know the people of some records: nothing bounds how far confidences are off."""
     records = "1 record is" if number == 1 else f"{number:,} records are"
     return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
 
 
-def _risk(lenses: Sequence[Lens], place: int) -> float:
+def _risk(marginals: Sequence[Marginal], place: int) -> float:
     """The largest posterior of a protected value in one release."""
-    return max((float(lens.largest(place)[2].max(initial=0.0)) for lens in lenses), default=0.0)
+    return max((float(marginal.largest(place)[2].max(initial=0.0)) for marginal in marginals), default=0.0)
 
 
 def _by_column(judged: Judgment, limit: float) -> dict[str, dict[str, object]]:
-    """Of each sensitive column by itself, and of all together: how many people, and how surely at worst."""
+    """Of each sensitive column by itself, and of all together: how many people, and the highest probability."""
     return {
-        lens.view.column: {
+        marginal.view.column: {
             "people": int((mine.score > limit + _SLACK).sum()),
             "posterior": float(mine.chance[mine.score.argmax()]) if len(mine.score) else 0.0,
-            "protected": int(lens.view.protected.sum()),
-            "values": len(lens.view.names),
+            "protected": int(marginal.view.protected.sum()),
+            "values": len(marginal.view.names),
         }
-        for lens, mine in zip(judged.lenses, judged.apart, strict=True)
+        for marginal, mine in zip(judged.marginals, judged.apart, strict=True)
     }
 
 
@@ -383,18 +400,19 @@ def _compared(judged: Judgment) -> str:
     """How far guesses of which some are tested can be relied on."""
     if judged.today is None:
         return "Whether the guesses are right is not known here."
-    number, claim, right = judged.today
+    number, confidence, right = judged.today
     return (
-        "Whether these are right is not known here: they are about values in earlier releases. Of the surest guesses "
-        f"about {number:,} people's values today, which claim {claim:.0%} on average, {right:.0%} are right."
+        "Whether these are right is not known here: they are about values in earlier releases. Of the likeliest values "
+        f"of {number:,} people today, with a mean probability of {confidence:.0%}, {right:.0%} are right."
     )
 
 
 def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: Worst) -> str:
     limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
-    bound = f"more surely than {protection.limit:.3g}" if protection.uniform else "more surely than its limit allows"
+    limited = f"{protection.limit:.3g}" if protection.uniform else "its limit"
+    bound = f"with a probability above {limited}"
     value = "a value" if protection.every_value else "a protected value"
-    if not any(lens.view.protected.any() for lens in judged.lenses):
+    if not any(marginal.view.protected.any() for marginal in judged.marginals):
         return "No value that the policy protects occurs in these releases, so nobody can be linked to one."
     if not number:
         learnt = "" if judged.without is None else " Learning which people tend to have which value does not help."

@@ -1,10 +1,10 @@
 """The joint attack carried on in a ledger: the last releases whole, older ones as what they left behind.
 
-Of the last `WINDOW` releases, or fewer where people fit very many groups, it is kept who may be in which group and what
-the groups show, under pseudonyms. Of older ones each person keeps a message (see `fold`); how little that changes is
-tested. Where how values change is learned from the releases, each one goes on from what the ones before taught. Claims
-about values of older releases stay as they were when the release left the window. True values calibrate, and what they
-say about how values change is kept as sums over people (`holder`); they themselves are never kept.
+Of the last `WINDOW` releases, or fewer where people fit very many groups, the state holds who may be in which group and
+what the groups show, under pseudonyms. Of older ones each person keeps a message (see `window`); how little that
+changes is tested. Where transitions are estimated from the releases, each estimate starts from the one before.
+Confidences about values of older releases stay as they were when the release left the window. True values calibrate,
+and what they say about transitions is kept as sums over people (`holder`); they themselves are never kept.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.confidence import Confidences
 from reissue.attacks.joint.finding import Judgment, exposed_of, finding_of, protection_of
 from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.sight import see
@@ -207,8 +207,8 @@ def _solve(
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     solution = solve_window(window, series, how=effort.scaling)
-    claims = judged(solution, series, effort.scaling)
-    whole = replace(_with_past(claims, window.past, window.people), before=before)
+    confidences = judged(solution, series, effort.scaling)
+    whole = replace(_with_past(confidences, window.past, window.people), before=before)
     finding = finding_of(whole, series)
     if effort.story:
         solved = SolvedSeries(
@@ -218,10 +218,12 @@ def _solve(
             window.seen.names,
             numbers[-len(recent) :],
         )
-        finding = with_case(finding, claims, solved)
+        finding = with_case(finding, confidences, solved)
     kept = kept_whole(solution.series, min(effort.window or WINDOW, WINDOW))
     both = _exposed_and_near(whole, solution, protection_of(series).strictest)
-    return _Solved(finding, *both, solution.past(claims, len(recent) - kept), kept, solution.posterior.fit.multipliers)
+    return _Solved(
+        finding, *both, solution.past(confidences, len(recent) - kept), kept, solution.posterior.fit.multipliers
+    )
 
 
 def _exposed_and_near(whole: Judgment, solution: Solution, limit: float) -> tuple[Ints, Ints]:
@@ -236,18 +238,22 @@ def _exposed_and_near(whole: Judgment, solution: Solution, limit: float) -> tupl
 
 
 def _with_past(judged: Judgment, past: Past, people: Ints) -> Judgment:
-    """Everyone who ever was there, with the surest claim about older values where that is surer."""
-    claims, everyone = judged.claims, len(past.time)
+    """Everyone who ever was there, with the surest confidence about older values where that is surer."""
+    confidences, everyone = judged.confidences, len(past.time)
     score, chance = past.best.copy(), np.minimum(past.best, 1.0)
     release, sure = np.where(past.best > 0, 0, -1), past.best >= 1
-    value, lens = np.full(everyone, -1, np.int64), np.zeros(everyone, np.int64)
-    newer = claims.score >= past.best[people]
+    value, marginal = np.full(everyone, -1, np.int64), np.zeros(everyone, np.int64)
+    newer = confidences.score >= past.best[people]
     some = people[newer]
-    score[some], chance[some], value[some] = claims.score[newer], claims.chance[newer], claims.value[newer]
-    lens[some], sure[people] = claims.lens[newer], sure[people] | claims.sure
-    release[people] = np.maximum(claims.release, release[people])
+    score[some], chance[some], value[some] = (
+        confidences.score[newer],
+        confidences.chance[newer],
+        confidences.value[newer],
+    )
+    marginal[some], sure[people] = confidences.marginal[newer], sure[people] | confidences.sure
+    release[people] = np.maximum(confidences.release, release[people])
     without = None if judged.without is None else _with_past(judged.without, past, people)
-    return replace(judged, claims=Claims(score, chance, release, value, lens, sure), without=without)
+    return replace(judged, confidences=Confidences(score, chance, release, value, marginal, sure), without=without)
 
 
 def _of(truth: Ints, people: Ints) -> Ints:

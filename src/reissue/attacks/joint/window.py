@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.joint.claims import Lens, lenses_of
+from reissue.attacks.joint.confidence import Marginal, marginals_of
 from reissue.attacks.joint.finding import AssumedKnowledge, Judgment, protection_of
 from reissue.attacks.joint.update_model import (
     ModelChoice,
@@ -65,7 +65,7 @@ class Past:
     time: Ints
     """Time of the last release before the window in which each person was; -1: none."""
     best: Floats
-    """Highest score of a claim about a value of each person in these releases (see `claims`)."""
+    """Highest score of a confidence about a value of each person in these releases (see `confidences`)."""
     steps: Floats
     """Transition matrix as all releases so far taught; empty if they did not."""
     leaving: Floats
@@ -133,12 +133,12 @@ class Past:
         when[gone] = time
         return replace(self, person=person[order], value=value[order], weight=weight[order], time=when)
 
-    def claiming(self, people: Ints, every: Sequence[Lens], gone: int) -> "Past":
+    def claiming(self, people: Ints, every: Sequence[Marginal], gone: int) -> "Past":
         """With what is claimed about people's values in the oldest releases of the window, which are gone."""
         best = self.best.copy()
-        for lens, place in product(every, range(gone)):
-            there = people[lens.releases[place].person]
-            best[there] = np.maximum(best[there], lens.largest(place)[0])
+        for marginal, place in product(every, range(gone)):
+            there = people[marginal.releases[place].person]
+            best[there] = np.maximum(best[there], marginal.largest(place)[0])
         return replace(self, best=best)
 
 
@@ -329,7 +329,7 @@ def _labelled(series: Sequence[Observation], posterior: Posterior) -> Posterior:
 
 
 def judged(solution: Solution, series: Series, how: Scaling | None = None) -> Judgment:
-    """Claims about everyone, and how they compare with the truth."""
+    """Confidences about everyone, and how they compare with the truth."""
     window, posterior, chosen = solution.window, solution.posterior, solution.chosen
     seen, policy = window.seen, series.schema.policy
     check_fit(posterior, seen.series, chosen)
@@ -338,13 +338,13 @@ def judged(solution: Solution, series: Series, how: Scaling | None = None) -> Ju
         window.knowledge, window.fits, chosen.source, totals, window.strangers, sees_leaving(policy)
     )
     insiders = different(np.concatenate([of_people(one).known_person for one in seen.series]))
-    lenses = partial(lenses_of, series=seen.series, protection=protection_of(series), names=seen.names)
+    marginals = partial(marginals_of, series=seen.series, protection=protection_of(series), names=seen.names)
     inside = of_occupants(posterior, seen.series)
-    found = Judgment.of(inside, lenses(inside), adversary, seen.truth, len(window.people), insiders)
+    found = Judgment.of(inside, marginals(inside), adversary, seen.truth, len(window.people), insiders)
     if window.traits is None:
         return found
     inside = of_occupants(with_learned_features(solution, window.traits, how), seen.series)
-    return found.learning(inside, lenses(inside), seen.truth, insiders)
+    return found.learning(inside, marginals(inside), seen.truth, insiders)
 
 
 def with_learned_features(

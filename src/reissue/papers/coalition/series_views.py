@@ -37,7 +37,7 @@ class SeriesView:
     own: int
     """Records that they gave, in all releases, and know."""
     people: int
-    """People of others whom they can link to a value more surely than the limit."""
+    """People of others whom they can link to a value with a probability above the limit."""
     population: int
     """People of others in the releases."""
     worst: float

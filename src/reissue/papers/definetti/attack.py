@@ -139,9 +139,9 @@ def _together(series: Series, learnt: Learnt) -> Finding:
 
 
 def _surest(learnt: Learnt) -> str:
-    """How many are linked to a value more surely than the usual limit, and how often rightly; nothing for nobody."""
+    """How many are above the usual limit, and how many of these guesses are right; empty for nobody."""
     people, right = learnt.above["people"], learnt.above["right"]
-    return f" Of the {people:,} guessed more surely than {LIMIT:g} {right:,} are right." if people else ""
+    return f" Of the {people:,} guessed with a probability above {LIMIT:g} {right:,} are right." if people else ""
 
 
 def _by_release(series: Series, knowledge: Knowledge) -> Finding:

@@ -9,7 +9,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats
 from reissue.attacks.joint.attack import solve_crowd
-from reissue.attacks.joint.claims import Claims, plain_lens, tenths
+from reissue.attacks.joint.confidence import Confidences, plain_marginal, tenths
 from reissue.attacks.joint.sight import see, with_histories
 from reissue.attacks.joint.window import traits_of, with_learned_features
 from reissue.attacks.stories import Bars, Case, case
@@ -37,7 +37,7 @@ _WAYS = 20_000_000
 class Learnt:
     """Surest guesses about everyone, without and with what was learnt."""
 
-    after: Claims
+    after: Confidences
     right_before: Floats
     """Person to how likely the surest guess is right, of equally sure values any."""
     right: Floats
@@ -78,13 +78,13 @@ class Learnt:
 
     @property
     def calibration(self) -> list[dict[str, float]]:
-        """For claims in tenths: people, mean claim, share that is right."""
+        """For confidences in tenths: people, mean confidence, share that is right."""
         some = self.everyone
         return tenths(self.after.chance[some], self.right[some])
 
     @property
     def above(self) -> dict[str, int]:
-        """People who are linked to a value more surely than three quarters, and how many of these guesses are right."""
+        """People with a probability above three quarters, and how many of these guesses are right."""
         some = self.everyone & (self.after.chance > LIMIT)
         return {"people": int(some.sum()), "right": round(float(self.right[some].sum()))}
 
@@ -141,7 +141,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
 
     last = with_learned_features(solution, traits_of(crowd), progress=later)
     before, after = (of_occupants(one, seen) for one in (solution.posterior, last))
-    first_lens, last_lens = [plain_lens(before)], [plain_lens(after)]
-    claims = Claims.of(last_lens, crowd.people)
-    right_before = Claims.of(first_lens, crowd.people).right_by_lot(first_lens, truth)
-    return Learnt(claims, right_before, claims.right_by_lot(last_lens, truth), made_by_value(seen))
+    first_marginal, last_marginal = [plain_marginal(before)], [plain_marginal(after)]
+    confidences = Confidences.of(last_marginal, crowd.people)
+    right_before = Confidences.of(first_marginal, crowd.people).right_by_lot(first_marginal, truth)
+    return Learnt(confidences, right_before, confidences.right_by_lot(last_marginal, truth), made_by_value(seen))

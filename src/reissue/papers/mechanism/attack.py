@@ -107,7 +107,7 @@ def mechanism(series: Series, knowledge: Knowledge) -> Finding:
         tuple(series.numbers),
         people=worst.people,
         population=len(worst.believed),
-        measure="posterior: how surely someone who knows the algorithm links a person to a sensitive value",
+        measure="posterior: the probability of a sensitive value for a person, to someone who knows the algorithm",
         worst=worst.posterior,
         limit=worst.limit,
         details=details | {"case": worst.case(series.numbers[outcomes.index(worst)])},
@@ -224,7 +224,7 @@ class _Outcome:
 
     @property
     def people(self) -> int:
-        """How many people are surely linked more surely than the limit allows."""
+        """How many people are certainly linked with a probability above the limit."""
         least = self._low(self.believed.size).max(axis=1, initial=0.0)
         return int(((least > self.limit + 1e-9) & self.known).sum())
 

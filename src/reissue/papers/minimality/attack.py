@@ -3,8 +3,10 @@
 An algorithm that does not generalize without need says, by what it generalized, where the requirement was broken. The
 adversary has the release, a table of everyone's quasi-identifiers (of just these people, or of more, or only the
 multiset of values and the target's own) and the requirement; keeps the worlds in which every generalized group holds an
-original class that broke it; and so links people to sensitive value sets more surely than the requirement means to
-allow. Its measure is the credibility (definition 2); the limit is 1/m (definition 5), by default what the requirement
+original class that broke it; and so links people to sensitive value sets with a higher probability
+than the requirement means to allow.
+
+Its measure is the credibility (definition 2); the limit is 1/m (definition 5), by default what the requirement
 itself names. Near-to-minimality (definition 4), where a stronger requirement was used than intended, is the same
 attack with a limit of one's own: `limits={"minimality": 1/2}`.
 
@@ -78,7 +80,7 @@ def minimality(series: Series, knowledge: Knowledge) -> Finding:
         tuple(series.numbers),
         people=worst.people,
         population=worst.population,
-        measure="credibility: how surely a person is linked to a sensitive value (or set of values)",
+        measure="credibility: the probability of a sensitive value (or set of values) for a person",
         worst=worst.worst,
         limit=worst.limit,
         details=details | {"case": _case(outcomes.index(worst), worst, series, knowledge)},
@@ -138,7 +140,7 @@ class _Outcome:
 
     @property
     def above(self) -> Any:
-        """Classes whose people are linked more surely than the limit allows."""
+        """Classes whose people are linked with a higher probability than the limit."""
         return (self.found.worst > self.limit + _SLACK) & (self.placed > 0)
 
     @property
@@ -197,7 +199,7 @@ class _Outcome:
             )
         if not self.found.excluded:
             why = self.why or "every group has a class that breaks the requirement whatever its values, or none can"
-            return f"Nothing can be excluded: {why}. Nobody is linked to a value more surely than the release shows."
+            return f"Nothing can be excluded: {why}. Nobody's probability of a value is higher than the release shows."
         return (
             f"Worlds can be excluded in {self.found.excluded:,} groups, but nobody is linked to a sensitive value with "
             f"more than {self.limit:.3g}; the surest with {self.worst:.3g}."

@@ -198,7 +198,7 @@ def _finding(series: Series, known: _Known, limit: float, right: int | None, sev
         series.numbers,
         people=exposed,
         population=everyone,
-        measure="posterior: how surely a person is linked to a sensitive value, one person at a time",
+        measure="posterior: the probability of a sensitive value for a person, one person at a time",
         worst=worst,
         limit=limit,
         details=details,

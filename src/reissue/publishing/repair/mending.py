@@ -79,7 +79,9 @@ class Repairs:
     @property
     def sentences(self) -> tuple[str, ...]:
         """In plain words, with counts and without values."""
-        surely = "the joint attack would have linked people in them to a value more surely than the policy's limit"
+        surely = (
+            "the joint attack would have linked people in them to a value with a probability above the policy's limit"
+        )
         said = []
         if self.groups:
             joined = "1 group was" if self.groups == 1 else f"{self.groups:,} groups were"
@@ -91,7 +93,7 @@ class Repairs:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
             said.append(
                 f"{people} left out of this release: with everyone in it the joint attack would have linked them, or "
-                "others who have left, to a value more surely than the policy's limit, or nearly so."
+                "others who have left, to a value with a probability above the policy's limit, or close to it."
             )
         return tuple(said)
 

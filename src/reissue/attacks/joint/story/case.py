@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.confidence import Confidences
 from reissue.attacks.joint.finding import Judgment
 from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.story.steps import likely_link, proof_steps
@@ -57,15 +57,15 @@ def with_case(finding: Finding, judged: Judgment, solved: SolvedSeries) -> Findi
 def tell(judged: Judgment, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
     judged = judged.surer
-    if not (judged.claims.release >= 0).any():
+    if not (judged.confidences.release >= 0).any():
         return None
-    number = int(judged.claims.lens[judged.worth.argmax()])
-    lens, claims = judged.lenses[number], judged.apart[number]
-    if not lens.view.whole:
-        solved = _through(solved, lens.view)
+    number = int(judged.confidences.marginal[judged.worth.argmax()])
+    marginal, confidences = judged.marginals[number], judged.apart[number]
+    if not marginal.view.whole:
+        solved = _through(solved, marginal.view)
     scene = Scene(
         Neighbourhood(solved.observations, solved.model, solved.times),
-        replace(judged.posterior, releases=lens.releases, chance=lens.chance),
+        replace(judged.posterior, releases=marginal.releases, chance=marginal.chance),
         solved.names,
         solved.numbers,
         solved.shown,
@@ -73,12 +73,12 @@ def tell(judged: Judgment, solved: SolvedSeries, limit: float) -> Case | None:
         limit,
         judged.adversary.learns,
     )
-    proof = _shortest(claims, scene)
+    proof = _shortest(confidences, scene)
     if proof is not None:
         labels = Letters.of(proof)
         return case(proof_steps(scene, proof, labels), picture_of_proof(scene, proof, labels))
-    person = _likeliest(claims, scene)
-    place, value = int(claims.release[person]), int(claims.value[person])
+    person = _likeliest(confidences, scene)
+    place, value = int(confidences.release[person]), int(confidences.value[person])
     if value < 0:
         return None
     return story_of(likely_link(scene, person, place, value), picture_of_person(scene, person, place))
@@ -126,10 +126,10 @@ def _work(observations: Sequence[Observation], people: int) -> Ints:
     return work
 
 
-def _shortest(claims: Claims, scene: Scene) -> Proof | None:
+def _shortest(confidences: Confidences, scene: Scene) -> Proof | None:
     """The shortest proof that was found, first of those that need other people's groups."""
-    sure = np.flatnonzero(claims.sure)
-    work = _work(scene.around.observations, len(claims.sure))
+    sure = np.flatnonzero(confidences.sure)
+    work = _work(scene.around.observations, len(confidences.sure))
     best: Proof | None = None
     for person in sure[np.argsort(work[sure], kind="stable")][:_TRIED].tolist():
         proof = prove(scene.around, person, _WAYS)
@@ -158,8 +158,8 @@ def _length(proof: Proof) -> tuple[bool, int, int]:
     return not proof.joint, len(proof.equations), len(proof.steps)
 
 
-def _likeliest(claims: Claims, scene: Scene) -> int:
+def _likeliest(confidences: Confidences, scene: Scene) -> int:
     """The person with the highest score; of equal ones that with the fewest ways, then the first."""
-    some = np.flatnonzero(claims.score >= claims.score.max() - 1e-9)
-    work = _work(scene.around.observations, len(claims.score))
+    some = np.flatnonzero(confidences.score >= confidences.score.max() - 1e-9)
+    work = _work(scene.around.observations, len(confidences.score))
     return int(some[np.argmin(work[some])])

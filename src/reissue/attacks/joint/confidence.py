@@ -1,13 +1,13 @@
-"""What is claimed of everyone: the value that comes closest to its limit, or exceeds it most; and how to trust it.
+"""The adversary's confidence about everyone: the posterior of the value that comes closest to its limit, or exceeds it.
 
-The joint attack solves for the values of all sensitive columns together. A *lens* is what it finds of one column, the
-sum over all values that agree in it, or of all columns. Every probability is weighed by how strict its limit is:
-claims are compared by *score*, the probability times the strictest limit over the value's own limit. Where all values
-have one limit, scores are probabilities. A value that needs no protection scores 0.
+The joint attack solves for the values of all sensitive columns together. A *marginal* is what it finds of one column,
+the sum over all values that agree in it, or of all columns. Every probability is weighed by how strict its limit is:
+confidences are compared by *score*, the probability times the strictest limit over the value's own limit. Where all
+values have one limit, scores are probabilities. A value that needs no protection scores 0.
 
-Where the truth is known claims are *calibrated*: people are sorted by claim, and monotone regression gives the share
-that is right at each size of claim, in blocks of at least thirty people, of which the lower confidence bound counts. So
-claims that are too modest do not make a series look safer than it is.
+Where the truth is known confidences are *calibrated*: people are sorted by confidence, and monotone regression gives
+the share that is right at each size of confidence, in blocks of at least thirty people, of which the lower confidence
+bound counts. So confidences that are too modest do not make a series look safer than it is.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ from reissue.solver import Observation, Posterior
 from reissue.solver.posterior import TIED
 from reissue.solver.states import ReleaseStates
 
-__all__ = ["Calibration", "Claims", "Lens", "calibrate", "lenses_of", "plain_lens", "tenths"]
+__all__ = ["Calibration", "Confidences", "Marginal", "calibrate", "marginals_of", "plain_marginal", "tenths"]
 
 _BLOCK = 30
 """People of a block of the calibration, at least."""
 _DOUBT = 0.05
 """Probability at most with which a block's true share is below its bound."""
 _DIGITS = 6
-"""Digits of a claim: beyond them claims differ only by the order in which they were computed."""
+"""Digits of a confidence: beyond them confidences differ only by the order in which they were computed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
+class Marginal:
     """Everyone's posterior of the labels of one view, by release."""
 
     view: ValueView
@@ -92,20 +92,20 @@ class Lens:
         return self.view.label[np.clip(values, 0, max(len(self.view.label) - 1, 0))]
 
 
-def lenses_of(
+def marginals_of(
     posterior: Posterior, series: Sequence[Observation], protection: Protection, names: Sequence[str | None]
-) -> tuple[Lens, ...]:
+) -> tuple[Marginal, ...]:
     """The posterior of the values of each column, and of all together; `names` are the texts of the values."""
     counts = [_shown(seen, len(names)) for seen in series]
-    return tuple(_lens(posterior, view, counts, protection.strictest) for view in protection.views(names))
+    return tuple(_marginal(posterior, view, counts, protection.strictest) for view in protection.views(names))
 
 
-def plain_lens(posterior: Posterior) -> Lens:
+def plain_marginal(posterior: Posterior) -> Marginal:
     """The posterior of all values, each with the same limit."""
     values = 1 + max((int(one.value.max(initial=-1)) for one in posterior.releases), default=-1)
     view = ValueView("", (None,) * values, np.arange(values), np.ones(values), np.inf)
     ones = (np.ones(values),) * len(posterior.releases)
-    return Lens(view, posterior.releases, posterior.chance, ones, ones)
+    return Marginal(view, posterior.releases, posterior.chance, ones, ones)
 
 
 def _shown(seen: Observation, values: int) -> Floats:
@@ -113,12 +113,12 @@ def _shown(seen: Observation, values: int) -> Floats:
     return np.bincount(seen.cell_value, seen.cell_count, values).astype(np.float64)
 
 
-def _lens(posterior: Posterior, view: ValueView, counts: Sequence[Floats], strictest: float) -> Lens:
+def _marginal(posterior: Posterior, view: ValueView, counts: Sequence[Floats], strictest: float) -> Marginal:
     priors = tuple(view.shares(one) for one in counts)
     weights = tuple(strictest / np.maximum(view.limits(prior), 1e-12) for prior in priors)
     pairs = zip(posterior.releases, posterior.chance, strict=True)
     merged = [(release, chance) if view.whole else _merged(release, chance, view) for release, chance in pairs]
-    return Lens(view, tuple(one for one, _ in merged), tuple(one for _, one in merged), priors, weights)
+    return Marginal(view, tuple(one for one, _ in merged), tuple(one for _, one in merged), priors, weights)
 
 
 def _merged(release: ReleaseStates, chance: Floats, view: ValueView) -> tuple[ReleaseStates, Floats]:
@@ -131,23 +131,23 @@ def _merged(release: ReleaseStates, chance: Floats, view: ValueView) -> tuple[Re
     return replace(release, starts=starts, value=label), np.minimum(np.bincount(place, chance, len(distinct)), 1.0)
 
 
-# --- claims ----------------------------------------------------------------------------------------------------------
+# --- confidences ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Claims:
-    """For each person the claim of the highest score, in whichever release and about whichever column."""
+class Confidences:
+    """For each person the confidence of the highest score, in whichever release and about whichever column."""
 
     score: Floats
-    """The probability, weighed by how strict the value's limit is: see `lenses`."""
+    """The probability, weighed by how strict the value's limit is: see `marginals`."""
     chance: Floats
     """The probability itself."""
     release: Ints
     """Place of the release; -1 of people who are in none."""
     value: Ints
-    """The label that is named, as its lens numbers labels; -1 where nothing that needs protection is possible."""
-    lens: Ints
-    """The number of the lens."""
+    """The label that is named, as its marginal numbers labels; -1 where nothing that needs protection is possible."""
+    marginal: Ints
+    """The number of the marginal."""
     sure: Bools
     """Whether a value of the person that needs protection is certain, in some release."""
 
@@ -156,45 +156,45 @@ class Claims:
         """Score over probability: 1 where every value has the strictest limit."""
         return np.where(self.chance > 0, self.score / np.maximum(self.chance, 1e-300), 1.0)
 
-    def right(self, lenses: Sequence[Lens], truth: "Sequence[Ints | None]") -> Bools:
+    def right(self, marginals: Sequence[Marginal], truth: "Sequence[Ints | None]") -> Bools:
         """Person to whether the named value is the true one, where the truth of its release is known."""
         right = np.zeros(len(self.chance), np.bool_)
-        for number, lens in enumerate(lenses):
+        for number, marginal in enumerate(marginals):
             for place, one in enumerate(truth):
-                mine = np.flatnonzero((self.release == place) & (self.lens == number) & (self.value >= 0))
+                mine = np.flatnonzero((self.release == place) & (self.marginal == number) & (self.value >= 0))
                 if one is not None and len(mine):
-                    right[mine] = lens.labels(one[mine]) == self.value[mine]
+                    right[mine] = marginal.labels(one[mine]) == self.value[mine]
         return right
 
-    def right_by_lot(self, lenses: Sequence[Lens], truth: "Sequence[Ints | None]") -> Floats:
+    def right_by_lot(self, marginals: Sequence[Marginal], truth: "Sequence[Ints | None]") -> Floats:
         """Person to how likely a guess is right that takes any of the values that score alike.
 
-        A claim of one fifth about each of five values says just that, however common one of them is.
+        A confidence of one fifth about each of five values says just that, however common one of them is.
         """
         right = np.zeros(len(self.chance))
-        for number, lens in enumerate(lenses):
-            for place, (release, true) in enumerate(zip(lens.releases, truth, strict=True)):
-                mine = (self.release[release.person] == place) & (self.lens[release.person] == number)
+        for number, marginal in enumerate(marginals):
+            for place, (release, true) in enumerate(zip(marginal.releases, truth, strict=True)):
+                mine = (self.release[release.person] == place) & (self.marginal[release.person] == number)
                 if true is None or not mine.any():
                     continue
-                sure = lens.as_sure(place, lens.largest(place)[0]).astype(np.float64)
-                hit = release.value == lens.labels(true[release.person])[release.row]
+                sure = marginal.as_sure(place, marginal.largest(place)[0]).astype(np.float64)
+                hit = release.value == marginal.labels(true[release.person])[release.row]
                 right[release.person[mine]] = (release.sums(sure * hit) / release.sums(sure))[mine]
         return right
 
     @classmethod
     def of(
         cls,
-        lenses: Sequence[Lens],
+        marginals: Sequence[Marginal],
         people: int,
         places: Sequence[int] | None = None,
         common: Floats | None = None,
-    ) -> "Claims":
+    ) -> "Confidences":
         """Over all releases, or some of them; of values that score alike the `common`est is named."""
         score, chance = np.full(people, -1.0), np.zeros(people)
-        release, value, lens = (np.full(people, -1, np.int64) for _ in range(3))
+        release, value, marginal = (np.full(people, -1, np.int64) for _ in range(3))
         sure = np.zeros(people, np.bool_)
-        for number, one in enumerate(lenses):
+        for number, one in enumerate(marginals):
             for place in range(len(one.releases)) if places is None else places:
                 person = one.releases[place].person
                 top, best, probable = one.largest(place, common)
@@ -202,29 +202,29 @@ class Claims:
                 more = top > score[person]
                 mine = person[more]
                 score[mine], chance[mine], release[mine] = top[more], probable[more], place
-                value[mine], lens[mine] = np.where(top[more] > 0, best[more], -1), number
-        return cls(np.maximum(score, 0.0), chance, release, value, lens, sure)
+                value[mine], marginal[mine] = np.where(top[more] > 0, best[more], -1), number
+        return cls(np.maximum(score, 0.0), chance, release, value, marginal, sure)
 
-    def of_lens(self, number: int) -> Bools:
-        """Person to whether the claim is about a value of one lens."""
-        return np.asarray((self.lens == number) & (self.value >= 0))
+    def of_marginal(self, number: int) -> Bools:
+        """Person to whether the confidence is about a value of one marginal."""
+        return np.asarray((self.marginal == number) & (self.value >= 0))
 
-    def without(self, people: Ints | None) -> "Claims":
-        """No claim about some people."""
+    def without(self, people: Ints | None) -> "Confidences":
+        """No confidence about some people."""
         if people is None or not len(people):
             return self
         score, chance, release, sure = self.score.copy(), self.chance.copy(), self.release.copy(), self.sure.copy()
         score[people], chance[people], release[people], sure[people] = 0.0, 0.0, -1, False
         return replace(self, score=score, chance=chance, release=release, sure=sure)
 
-    def or_else(self, other: "Claims", mine: Bools) -> "Claims":
-        """Of each person this claim where it is `mine`, else the other one."""
-        return Claims(
+    def or_else(self, other: "Confidences", mine: Bools) -> "Confidences":
+        """Of each person this confidence where it is `mine`, else the other one."""
+        return Confidences(
             np.where(mine, self.score, other.score),
             np.where(mine, self.chance, other.chance),
             np.where(mine, self.release, other.release),
             np.where(mine, self.value, other.value),
-            np.where(mine, self.lens, other.lens),
+            np.where(mine, self.marginal, other.marginal),
             self.sure | other.sure,
         )
 
@@ -234,43 +234,47 @@ class Claims:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Steps: from each claim on, the share that is surely right."""
+    """Steps: from each confidence on, the share that is surely right."""
 
-    claim: Floats
+    confidence: Floats
     """Where each block begins; sorted."""
     right: Floats
     """The lower bound of the share of right guesses in the block."""
 
-    def of(self, claims: Floats) -> Floats:
-        """What claims of these sizes are worth; 0 below the first block."""
-        at = np.searchsorted(self.claim, _rounded(claims), side="right") - 1
-        return np.where(at >= 0, self.right[np.maximum(at, 0)], 0.0) if len(self.claim) else np.zeros(len(claims))
+    def of(self, confidences: Floats) -> Floats:
+        """What confidences of these sizes are worth; 0 below the first block."""
+        at = np.searchsorted(self.confidence, _rounded(confidences), side="right") - 1
+        return (
+            np.where(at >= 0, self.right[np.maximum(at, 0)], 0.0)
+            if len(self.confidence)
+            else np.zeros(len(confidences))
+        )
 
 
-def calibrate(claims: Floats, right: Bools) -> Calibration:
-    """Learn it from claims whose truth is known."""
+def calibrate(confidences: Floats, right: Bools) -> Calibration:
+    """Learn it from confidences whose truth is known."""
     from scipy.optimize import isotonic_regression
 
-    if len(claims) < _BLOCK:
+    if len(confidences) < _BLOCK:
         return Calibration(np.empty(0), np.empty(0))
-    claims = _rounded(claims)
-    order = np.argsort(claims, kind="stable")
+    confidences = _rounded(confidences)
+    order = np.argsort(confidences, kind="stable")
     blocks = np.asarray(isotonic_regression(right[order].astype(np.float64)).blocks)
-    starts = _large(_untied(claims[order], blocks), len(order))
+    starts = _large(_untied(confidences[order], blocks), len(order))
     ends = np.append(starts[1:], len(order))
     number, hits = ends - starts, np.add.reduceat(right[order].astype(np.int64), starts)
     bound = np.where(hits > 0, betaincinv(np.maximum(hits, 1), number - hits + 1, _DOUBT), 0.0)
-    return Calibration(claims[order][starts], np.maximum.accumulate(bound))
+    return Calibration(confidences[order][starts], np.maximum.accumulate(bound))
 
 
-def _rounded(claims: Floats) -> Floats:
-    """Claims that differ only by the order in which they were computed are equal."""
-    return np.round(claims, _DIGITS)
+def _rounded(confidences: Floats) -> Floats:
+    """Confidences that differ only by the order in which they were computed are equal."""
+    return np.round(confidences, _DIGITS)
 
 
-def _untied(claims: Floats, blocks: Ints) -> Ints:
-    """Beginnings of blocks, moved so that equal claims are in one."""
-    return np.unique(np.searchsorted(claims, claims[blocks[:-1]], side="left"))
+def _untied(confidences: Floats, blocks: Ints) -> Ints:
+    """Beginnings of blocks, moved so that equal confidences are in one."""
+    return np.unique(np.searchsorted(confidences, confidences[blocks[:-1]], side="left"))
 
 
 def _large(starts: Ints, total: int) -> Ints:
@@ -285,14 +289,14 @@ def _large(starts: Ints, total: int) -> Ints:
     return np.array(kept[::-1] or [0], np.int64)
 
 
-def tenths(claims: Floats, right: Floats) -> list[dict[str, float]]:
-    """For claims in tenths: people, mean claim, share that is right; `right` is how likely each one is."""
-    band = np.minimum((claims * 10).astype(np.int64), 9)
+def tenths(confidences: Floats, right: Floats) -> list[dict[str, float]]:
+    """For confidences in tenths: people, mean confidence, share that is right; `right` is how likely each one is."""
+    band = np.minimum((confidences * 10).astype(np.int64), 9)
     return [
         {
             "from": tenth / 10,
             "people": int((band == tenth).sum()),
-            "claim": float(claims[band == tenth].mean()),
+            "claim": float(confidences[band == tenth].mean()),
             "right": float(right[band == tenth].mean()),
         }
         for tenth in range(10)
