@@ -8,7 +8,8 @@ import pytest
 from reissue._arrays import Floats, Ints
 from reissue.errors import InputError
 from reissue.randomized import Adversary, ProtectedEvents, TrueValues, mechanism, publish
-from reissue.randomized.estimate import Inference, SideTable, counts, mean, regression, side_table
+from reissue.randomized.estimate import Inference, counts, mean, regression
+from reissue.randomized.side import SideTable, side_table
 from tests.randomized.worlds import changes, shares
 
 PEOPLE, TIMES = 1_500, 300

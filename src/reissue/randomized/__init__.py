@@ -8,7 +8,8 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
 - `publish` draws one release. It takes the rows of a release (pseudonym, true value, class) and what the release before
   left, and returns the published values, the next `Remembered`, and for each adversary a `Judgement`.
 - `grow_classes`, `noisy_counts` and `shares_of` make classes and priors that give nobody away.
-- `side_table` summarizes a release for analysts; `counts`, `mean` and `regression` estimate from it.
+- `side_table` summarizes a release for analysts (`side` has the public format, and what publishing must do for it);
+  `counts`, `mean` and `regression` estimate from it.
 - `exact_posteriors` computes all posteriors of a series again from the public record, by other code.
 
 **What a method, a gate and a ledger hand over and keep.**
@@ -30,10 +31,12 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
 from reissue.randomized.adversaries import Adversary, ProtectedEvents
 from reissue.randomized.audit import PublicRecord, exact_posteriors, log_odds, public_record
 from reissue.randomized.classes import ValueClasses, grow_classes, noisy_counts, shares_of
-from reissue.randomized.estimate import Inference, SideTable, counts, mean, regression, side_table
+from reissue.randomized.estimate import Inference, counts, mean, regression
 from reissue.randomized.series import Judgement, Mechanism, Randomized, Remembered, TrueValues, mechanism, publish
+from reissue.randomized.side import CLASS, SideTable, side_table
 
 __all__ = [
+    "CLASS",
     "Adversary",
     "Inference",
     "Judgement",

@@ -41,6 +41,28 @@ class ValueClasses:
             node = np.where(inner, np.where(below, self.left[node], self.right[node]), node)
         return np.asarray(self.number[node], np.int64)
 
+    def of_boxes(self, lo: Ints, hi: Ints) -> Ints:
+        """The class of the middle of each published box, by codes of its corners (attributes x boxes).
+
+        It is a function of what is published, so it may be published too: it narrows no box.
+        """
+        return self.of((lo.astype(np.int64) + hi) // 2)
+
+    def cells(self) -> list[dict[int, tuple[int | None, int | None]]]:
+        """Class to the attributes that bound it, each with its first and last code (None: no bound)."""
+        found: list[dict[int, tuple[int | None, int | None]]] = [{} for _ in range(len(self))]
+        waiting: list[tuple[int, dict[int, tuple[int | None, int | None]]]] = [(0, {})]
+        while waiting:
+            node, cell = waiting.pop()
+            attribute, last = int(self.attribute[node]), int(self.last[node])
+            if attribute < 0:
+                found[int(self.number[node])] = cell
+                continue
+            first, end = cell.get(attribute, (None, None))
+            waiting.append((int(self.left[node]), cell | {attribute: (first, last)}))
+            waiting.append((int(self.right[node]), cell | {attribute: (last + 1, end)}))
+        return found
+
 
 def grow_classes(codes: Ints, least: int) -> ValueClasses:
     """Grow as many classes as possible of at least `least` people each.

@@ -19,79 +19,11 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.errors import InputError
-from reissue.randomized.adversaries import normalized
 
-__all__ = ["Inference", "SideTable", "counts", "mean", "regression", "side_table"]
+__all__ = ["Inference", "counts", "mean", "regression"]
 
-_CONDITION = 1e3
-"""A class with a worse condition number takes the inverse of all classes together."""
-_BORROWED = 1.0
-"""People's worth of all rows that each class borrows, so that no value of it is without any."""
-_STEPS, _SETTLED = 500, 1e-5
-"""Rounds of EM and of Newton at most; and the share of people by which a count may still move."""
-
-
-@dataclass(frozen=True, eq=False)
-class SideTable:
-    """What is published beside the rows, by class: enough to estimate, nothing that rows and mechanism do not tell."""
-
-    expected: Floats
-    """Classes x published values x true values; sums to 1 over true values."""
-    unbiased: Floats
-    """The same shape; sums to 1 over true values."""
-    condition: Floats
-    """Class to the condition number of its probabilities; large where estimates of the class have large errors."""
-
-    def weights(self, classes: Ints, published: Ints, kind: Literal["unbiased", "expected"] = "unbiased") -> Floats:
-        """Rows x true values."""
-        return np.asarray((self.unbiased if kind == "unbiased" else self.expected)[classes, published], np.float64)
-
-
-def side_table(published: Ints, belief: Floats, prior: Floats, classes: Ints, number: int) -> SideTable:
-    """Summarize what is public about a release's rows by class.
-
-    The priors behind beliefs may be wrong for these people, and estimates must not inherit that. So each class gets the
-    shares of true values under which its published values are likeliest (EM), in place of the prior's. At a first
-    publication Q is then the first matrix itself, whatever the prior was.
-
-    Parameters
-    ----------
-    published, classes
-        Of each row.
-    belief, prior
-        Rows x values: what is believed of each row, and what presence alone tells.
-    number
-        How many classes there are.
-    """
-    size = belief.shape[1]
-    fitted = _fitted(belief, prior, classes, number)
-    joint = np.zeros((number, size, size))
-    np.add.at(joint, (classes, published), fitted)
-    every = joint.sum(0) + 1e-9 * np.eye(size)
-    joint = joint + _BORROWED * every / every.sum()
-    expected = joint / joint.sum(2, keepdims=True)
-    given = joint / joint.sum(1, keepdims=True)
-    condition = np.linalg.cond(given)
-    chosen = np.where((condition > _CONDITION)[:, np.newaxis, np.newaxis], every / every.sum(0), given)
-    # Columns of `given` are distributions of published values; so rows of the inverse's transpose sum to 1.
-    return SideTable(expected, np.linalg.pinv(chosen).swapaxes(1, 2), condition)
-
-
-def _fitted(belief: Floats, prior: Floats, classes: Ints, number: int) -> Floats:
-    """Beliefs with the priors of each class tilted until, value by value, they agree with what is believed on average.
-
-    One person's worth of the prior stays with every value, so that no share becomes 0.
-    """
-    tilt = np.ones((number, belief.shape[1]))
-    for _ in range(_STEPS):
-        after, before = (normalized(one * tilt[classes]) for one in (belief, prior))
-        sums = np.ones((2, *tilt.shape))
-        np.add.at(sums[0], classes, after)
-        np.add.at(sums[1], classes, before)
-        tilt = tilt * sums[0] / sums[1]
-        if np.abs(sums[0] - sums[1]).max() < _SETTLED * len(belief):
-            break
-    return normalized(belief * tilt[classes])
+_STEPS = 500
+"""Rounds of Newton's method at most."""
 
 
 @dataclass(frozen=True, eq=False)
