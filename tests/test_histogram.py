@@ -8,7 +8,7 @@ import pytest
 
 from reissue._arrays import Ints
 from reissue.counting import Histogram, common, counted, equal_keys, pieces, ranges, stable_order
-from reissue.papers.correspondence.pools import Pool
+from reissue.papers.correspondence.earlier import Pool
 
 
 def histograms(rng: np.random.Generator, groups: int, values: int, filled: int) -> Histogram:

@@ -20,8 +20,7 @@ from reissue._arrays import Ints
 from reissue.data.table import Table
 from reissue.papers.coalition.contributions import Contributions
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.group import Group, Oracle
-from reissue.papers.coalition.search import STRATEGIES, powers
+from reissue.papers.coalition.search import STRATEGIES, Group, Oracle, powers
 from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Role

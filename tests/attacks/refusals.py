@@ -8,8 +8,7 @@ import numpy as np
 from reissue import Table
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting import pack
-from reissue.papers.mechanism.components import Refusal, refused
-from reissue.papers.mechanism.possible import Belief, Possible, weigh
+from reissue.papers.mechanism.possible import Belief, Possible, Refusal, refused, weigh
 from reissue.requirements import Requirement
 
 

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Ints
 from reissue.counting import Counts, Domain
-from reissue.papers.coalition import values as values_module
-from reissue.papers.coalition.contributions import Contributions, answers, private
+from reissue.papers.coalition import contributions as values_module
+from reissue.papers.coalition.contributions import Contributions, Holdings, answers, private, values_stay
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.values import Holdings, values_stay
-from reissue.papers.providers.requirement import MPrivate
+from reissue.papers.providers import MPrivate
 from reissue.requirements import parse
 from reissue.requirements.diversity import entropy_at_least
 from tests.attacks import test_coalition_search as one

@@ -12,8 +12,7 @@ from reissue import Hierarchy
 from reissue.counting import Domain
 from reissue.papers.coalition import exact
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.group import Group, Oracle
-from reissue.papers.coalition.search import STRATEGIES
+from reissue.papers.coalition.search import STRATEGIES, Group, Oracle
 from reissue.requirements import Requirement, _subsets, closeness, parse
 from reissue.taxonomy import Coding
 from tests.effort import examples

@@ -11,7 +11,7 @@ from reissue import synth
 from reissue.errors import CannotRunError, InputError
 from reissue.ledger import Ledger
 from reissue.ledger.originals import find_originals
-from reissue.papers.coalition.series_views import ProvidersOverSeries, views_over_series
+from reissue.papers.coalition.views import ProvidersOverSeries, views_over_series
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.publishing.attack import attack

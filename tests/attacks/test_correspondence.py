@@ -14,12 +14,9 @@ from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import segments as segments_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.papers.correspondence import chains as chains_module
-from reissue.papers.correspondence import exact as exact_module
 from reissue.papers.correspondence import history as history_module
 from reissue.papers.correspondence.attack import crack_sizes
-from reissue.papers.correspondence.chains import targets
-from reissue.papers.correspondence.exact import solve
-from reissue.papers.correspondence.recodings import varying
+from reissue.papers.correspondence.chains import solve, targets, varying
 from reissue.published.boxes import read_counts
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
@@ -131,13 +128,13 @@ def test_exact_says_how_many_components_it_solved(monkeypatch: pytest.MonkeyPatc
     exact = attack(frames, schema(2), only="correspondence", exact=True)["correspondence"]
     assert exact.details["exact"] is True
     assert exact.details["components"] == {"solved": 2, "bounded": 0}
-    monkeypatch.setattr(exact_module, "MOST_VARIABLES", 1)
+    monkeypatch.setattr(chains_module, "MOST_VARIABLES", 1)
     bounded = attack(frames, schema(2), only="correspondence", exact=True)["correspondence"]
     assert bounded.details["exact"] is False
     assert bounded.details["components"]["bounded"] == 1
     assert bounded.details["left"] == line.details["left"]
-    monkeypatch.setattr(exact_module, "MOST_VARIABLES", 2000)
-    monkeypatch.setattr(exact_module, "MOST_PROGRAMS", 1)
+    monkeypatch.setattr(chains_module, "MOST_VARIABLES", 2000)
+    monkeypatch.setattr(chains_module, "MOST_PROGRAMS", 1)
     assert attack(frames, schema(2), exact=True)["correspondence"].details["components"]["bounded"] == 2
 
 

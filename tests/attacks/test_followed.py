@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.papers.tracking.belief_tracker import BeliefTracker
 from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
-from reissue.papers.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun
-from reissue.papers.tracking.trajectory_tracker import Trajectories, TrajectoryTracker
+from reissue.papers.tracking.trajectory_tracker import (
+    CERTAIN,
+    IMPOSSIBLE,
+    KnownPast,
+    PersonTracker,
+    Trajectories,
+    TrajectoryTracker,
+    begun,
+)
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, fingerprint_of, read_updates

@@ -18,8 +18,7 @@ from reissue.attacks.findings import Status
 from reissue.counting import Domain
 from reissue.errors import InputError
 from reissue.papers.mechanism.attack import by_components, by_running, median_splits, possible_worlds
-from reissue.papers.mechanism.possible import Belief, Possible, enough, weigh
-from reissue.papers.mechanism.signatures import frame_signature, signature
+from reissue.papers.mechanism.possible import Belief, Possible, enough, frame_signature, signature, weigh
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.release.release import Release

@@ -16,8 +16,7 @@ from reissue import anonymize, synth
 from reissue._arrays import Bools, Ints
 from reissue.attacks.findings import Status
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
-from reissue.papers.distinct.buckets import intersection, survey
-from reissue.papers.distinct.parts import pieces
+from reissue.papers.distinct.buckets import intersection, pieces, survey
 from reissue.papers.distinct.risk import DistinctState
 from reissue.papers.series_check import check_series, legal
 from reissue.publishing.attack import attack

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.papers.equivalence.graphs import Graphs, KeptGraphs
 from reissue.papers.equivalence.history_graph import END, History, _cheapest, tied_nodes
+from reissue.papers.equivalence.method import Graphs, KeptGraphs
 from tests.effort import examples
 
 SIZE = 3

@@ -13,8 +13,8 @@ from reissue import Table, anonymize
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.methods import Job
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.group import Group
-from reissue.papers.providers.method import _by_name, _followed, _most_first, providers
+from reissue.papers.coalition.search import Group
+from reissue.papers.providers import _by_name, _followed, _most_first, providers
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import parse

@@ -10,9 +10,8 @@ import reissue
 from reissue import Hierarchy
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
-from reissue.papers.coalition.group import Oracle
 from reissue.papers.coalition.records import read_records
-from reissue.papers.coalition.search import STRATEGIES
+from reissue.papers.coalition.search import STRATEGIES, Oracle
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse

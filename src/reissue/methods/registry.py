@@ -267,7 +267,7 @@ BUILT_IN = {
     "mask": "reissue.papers.mask",
     "mondrian": "reissue.methods.partition.mondrian",
     "pool": "reissue.methods.partition.pool",
-    "providers": "reissue.papers.providers.method",
+    "providers": "reissue.papers.providers",
     "topdown": "reissue.methods.lattice.topdown",
 }
 """Built-in methods and their modules, which are imported when they are asked for."""

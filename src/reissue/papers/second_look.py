@@ -18,7 +18,7 @@ from reissue.attacks.findings import Finding
 from reissue.errors import CannotRunError
 from reissue.papers.coalition.contributions import Contributions
 from reissue.papers.coalition.records import read_records
-from reissue.papers.correspondence.recodings import refuse_other_recodings
+from reissue.papers.correspondence.chains import refuse_other_recodings
 from reissue.papers.equivalence.exact import any_attack, buckets
 from reissue.papers.tracking.membership import PersonHistories, link_people, membership
 from reissue.people.knowledge import Knowledge

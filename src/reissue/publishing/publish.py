@@ -32,7 +32,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
-    from reissue.papers.coalition.series_views import ProvidersOverSeries
+    from reissue.papers.coalition.views import ProvidersOverSeries
 
 __all__ = ["attack_by_providers", "publish", "publish_next", "tried_release"]
 
@@ -218,7 +218,7 @@ def attack_by_providers(
     looked at that are few.
     """
     from reissue.ledger.originals import find_originals
-    from reissue.papers.coalition.series_views import views_over_series
+    from reissue.papers.coalition.views import views_over_series
     from reissue.published import read_published
     from reissue.published.series import Series
 

@@ -12,7 +12,7 @@ from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.papers.coalition.contributions import Contributions, private
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.group import Group
+from reissue.papers.coalition.search import Group
 from reissue.requirements import Requirement, parse, registered
 from reissue.testing.contract import expect
 from reissue.testing.tables import small_tables

@@ -28,9 +28,8 @@ from reissue.errors import CannotRunError
 from reissue.papers.coalition.case import tell
 from reissue.papers.coalition.contributions import Contributions, answers, private
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.group import Oracle
 from reissue.papers.coalition.records import ProviderRecords, read_records
-from reissue.papers.coalition.search import STRATEGIES
+from reissue.papers.coalition.search import STRATEGIES, Oracle
 from reissue.papers.second_look import confirm_coalitions
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease

@@ -23,8 +23,7 @@ from scipy.sparse import csr_array
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
-from reissue.papers.coalition.group import Group, Oracle
-from reissue.papers.coalition.search import binary, direct
+from reissue.papers.coalition.search import Group, Oracle, binary, direct
 from reissue.requirements import ByColumn, Remaining, Requirement
 
 __all__ = ["CoalitionResult", "worst_coalition"]

@@ -26,8 +26,7 @@ from reissue.counting.segments import ranges
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.papers.correspondence import case as cases
-from reissue.papers.correspondence.chains import Targets, targets
-from reissue.papers.correspondence.recodings import refuse_other_recodings, varying
+from reissue.papers.correspondence.chains import Targets, refuse_other_recodings, targets, varying
 from reissue.papers.second_look import confirm_chains
 from reissue.people.knowledge import Knowledge
 from reissue.published.boxes import ReleaseCounts, SeriesCounts, counts_of
@@ -79,7 +78,7 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     more: dict[str, object] = {"exact": certain}
     some: Iterable[Targets] = targets(views)
     if series.exact and not certain:
-        from reissue.papers.correspondence.exact import solve
+        from reissue.papers.correspondence.chains import solve
 
         answer = solve(list(some), views.releases)
         some = answer.targets
@@ -194,7 +193,7 @@ def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tup
 
 def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) -> Finding:
     """What can still be said of releases that are no global recodings."""
-    from reissue.papers.correspondence.boxes import exposures
+    from reissue.papers.correspondence.case import exposures
 
     found = exposures(views, limit)
     if not found:

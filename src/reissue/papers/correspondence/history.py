@@ -24,8 +24,14 @@ from reissue.counting.histogram import Histogram, common
 from reissue.counting.keys import pack, rank
 from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
-from reissue.papers.correspondence.chains import lacking_records, refuse_endless, smaller, too_many
-from reissue.papers.correspondence.recodings import forest, refuse_other_recodings
+from reissue.papers.correspondence.chains import (
+    forest,
+    lacking_records,
+    refuse_endless,
+    refuse_other_recodings,
+    smaller,
+    too_many,
+)
 from reissue.published.boxes import (
     PublishedValues,
     ReleaseCounts,

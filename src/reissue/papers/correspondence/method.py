@@ -1,10 +1,10 @@
 """BCF-anonymizer: the next release of a growing table, safe together with all earlier ones.
 
 Algorithm 1 of Fung, Wang, Fu and Pei, "Anonymity for continuous data publishing" (EDBT 2008), for any number of earlier
-releases (see `chains`) and any requirement on what is left. Top-down from the most general table: the
-node with the greatest score, the sum of |group|^2 over the groups that hold it, is specialized if every possible target
-of every arrival time still has enough records left; otherwise it is dropped for good, since what is left of a person
-only shrinks when cuts become finer (theorem 5.1).
+releases (see `chains`) and any requirement on what is left. Top-down from the most general table: the node with the
+greatest score, the sum of |group|^2 over the groups that hold it, is specialized if every possible target of every
+arrival time still has enough records left; otherwise it is dropped for good, since what is left of a person only
+shrinks when cuts become finer (theorem 5.1).
 
 Without earlier releases this is plain top-down specialization. With two or more of them `left` is the line of that
 formula, which in rare cases leaves a record or two more than there are; `reissue attack --exact` tells.
@@ -25,7 +25,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.methods.leaving_out import blocking, surplus, without_outliers
 from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
-from reissue.papers.correspondence.earlier import OpenNode, Trial
+from reissue.papers.correspondence.earlier import OpenNode, Pool, Trial
 from reissue.papers.correspondence.histories import (
     EarlierCells,
     never_published,
@@ -34,7 +34,6 @@ from reissue.papers.correspondence.histories import (
     recheck_counted,
     refusal,
 )
-from reissue.papers.correspondence.pools import Pool
 from reissue.release.release import Draft
 
 __all__ = ["correspondence"]

@@ -8,8 +8,8 @@ show exact quasi-identifiers themselves, for generalized ones the adversary has 
 The link is naive Bayes, P(s) times P(x_a | s) for each attribute a (large domains are taken on a coarser level), learnt
 by expectation maximization from the groups' random worlds. Given the link, each person's chances are scaled until
 people have one value each and groups the values they publish (iterative proportional fitting: it orders people as
-Kifer's permutations do, with softer odds: for two people and two values their square root). Given the chances, the
-link is counted anew.
+Kifer's permutations do, with softer odds: for two people and two values their square root). Given the chances, the link
+is counted anew.
 
 Accuracy is cross-validated: the link that judges a group was learnt from other groups. The baseline are random worlds:
 guessing everyone's most frequent value in the group. O(pairs of person and value in the same group) a round.
@@ -18,7 +18,7 @@ That is the paper's attack, on a release by itself. Where people can be followed
 holds counterfeits, it is the joint attack with a learnt prior instead (`series`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,10 +28,9 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.registry import attack
-from reissue.attacks.stories import Case
+from reissue.attacks.stories import Bars, Case, case
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError
-from reissue.papers.definetti.case import tell
 from reissue.papers.definetti.series import LIMIT, Learnt, guess_together, holds_counterfeits
 from reissue.papers.minimality.linkage import link
 from reissue.people.knowledge import Knowledge
@@ -40,8 +39,38 @@ from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.taxonomy.tree import Taxonomy
+from reissue.words import percent
 
-__all__ = ["GuessAccuracy", "ReleasePeople", "definetti", "people_of", "sharpen"]
+__all__ = ["GuessAccuracy", "ReleasePeople", "definetti", "people_of", "sharpen", "tell"]
+
+_LEARNT = (
+    "Across groups, some quasi-identifiers go with some values more often than with others. That is learnt from some "
+    "of the groups, and used to guess within the rest."
+)
+
+
+def tell(
+    numbers: Sequence[int], accuracy: Sequence[float], baseline: Sequence[float], worst: int, limit: float, people: int
+) -> Case:
+    """The case of a series; `worst` is the place of the release where guessing works best, and has this many people."""
+    more = round((accuracy[worst] - baseline[worst]) * people)
+    gained = f"{more:,} people more than" if more > 0 else "no more people than"
+    right = f"{percent(baseline[worst])} of {people:,} people's values are guessed right"
+    steps = [
+        f"The adversary holds release {numbers[worst]} and knows everyone's quasi-identifiers and group.",
+        f"Guessing everyone's most frequent value in the group, {right}: so much the groups' own histograms allow.",
+        _LEARNT,
+        f"Then {percent(accuracy[worst])} are guessed right, {gained} without learning; the limit is {percent(limit)}.",
+    ]
+    picture: Bars = {
+        "kind": "bars",
+        "labels": [f"release {number}" for number in numbers],
+        "series": {"guessed right": list(accuracy), "allowed by the groups alone": list(baseline)},
+        "unit": "share of people",
+        "limit": None,
+    }
+    return case(steps, picture)
+
 
 NAME = "definetti"
 _FOLDS = 3

@@ -36,10 +36,9 @@ from reissue.methods.invariance.register import Recall, Register
 from reissue.methods.invariance.regroup import Kinds, regroup
 from reissue.methods.invariance.split import split
 from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
-from reissue.papers.distinct.parts import pieces
+from reissue.papers.distinct.buckets import pieces
 from reissue.papers.distinct.plan import DistinctPlan, IneligibleUnits
-from reissue.papers.distinct.repair import Formed, multisets
-from reissue.papers.distinct.risk import DistinctState, Exposed, RiskLimit, RiskOutcome
+from reissue.papers.distinct.risk import DistinctState, Exposed, Formed, RiskLimit, RiskOutcome, multisets
 from reissue.release.release import Counterfeits, Draft
 from reissue.updates import UpdateModel, fingerprint_of, read_updates
 

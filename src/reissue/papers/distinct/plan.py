@@ -15,8 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.errors import InternalError
 from reissue.methods.invariance.buckets import Signatures, assign
-from reissue.papers.distinct.buckets import Bucket, merged, survey
-from reissue.papers.distinct.parts import pieces
+from reissue.papers.distinct.buckets import Bucket, merged, pieces, survey
 
 __all__ = ["DistinctPlan", "IneligibleUnits", "key_of"]
 

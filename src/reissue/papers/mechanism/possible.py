@@ -3,21 +3,100 @@
 Each person's group is known. Either the published values are the people's own and each group's are permuted (all
 permutations equally likely), or a method may have changed values, and everyone may have any value (`free`, with the
 published shares as prior chances).
+
+**Two releases are the same** if everyone is in the same group, and every group has the same values, in whatever order.
+A published frame does not say who stands where; there, the same rows must do.
+
+**Components**: groups that no refusal ties together are attacked on their own.
+Most of what Mondrian refused are splits of groups that it then published: they touch one group each. Groups that a
+higher refusal ties together form one component. Worlds of different components are independent, so each component is
+enumerated or sampled by itself, and tables of any size can be attacked.
+
+A *refusal* (Wong et al. 2009, section 5.2) is a grouping of people that the algorithm would have preferred: some of its
+groups broke the requirement. For a requirement that unions keep (monotone), the refusals of the full-domain search and
+of Mondrian say all that running them would: a grouping whose groups are unions of published ones meets the requirement,
+so it was not refused.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import factorial, lgamma, log, prod
+from typing import TypeAlias
 
 import numpy as np
+import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.counting.cells import Domain
+from reissue.counting.cells import Counts, Domain
+from reissue.data.table import Table
+from reissue.published import Form, PublishedRelease
+from reissue.release.recode import boxes_of
+from reissue.release.release import Draft
+from reissue.requirements import Requirement
+from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Belief", "Possible", "enough", "interval", "weigh"]
+__all__ = [
+    "Belief",
+    "Parts",
+    "Possible",
+    "Refusal",
+    "Signature",
+    "by_components",
+    "enough",
+    "frame_signature",
+    "interval",
+    "median_splits",
+    "refused",
+    "signature",
+    "weigh",
+]
+
+Signature: TypeAlias = Hashable
+
+
+def signature(table: Table, draft: Draft) -> Signature:
+    """What a draft publishes, for someone who knows where everyone stands."""
+    kept = draft.groups >= 0
+    values = table.sensitive if draft.sensitive is None else draft.sensitive
+    if not draft.form.boxes:
+        _, first, of_row = np.unique(draft.groups, return_index=True, return_inverse=True)
+        place = np.where(kept, first[of_row], -1)[np.newaxis]
+    else:
+        boxes = boxes_of(table, draft)
+        place = np.concatenate([boxes.lo[:, draft.groups], boxes.hi[:, draft.groups]])
+        place = np.where(kept, place, -1)
+    columns = np.concatenate([place[:, kept], values[np.newaxis, kept]])
+    return place.tobytes(), columns[:, np.lexsort(columns)].tobytes()
+
+
+def frame_signature(release: PublishedRelease) -> Signature:
+    """What published frames hold, as text, without order; how groups are numbered does not matter."""
+    if release.form == Form.GENERALIZED:
+        return frozenset(Counter(_texts(release.main).rows()).items())
+    apart = list(release.schema.sensitive)
+    people = _by_group(release.main.drop(*release.by, *apart, strict=False), release.group, release.groups)
+    each = np.repeat(np.arange(release.values.height), release.weights)
+    values = _by_group(release.values.select(apart)[each], release.value_group[each], release.groups)
+    return frozenset(Counter(zip(people, values, strict=True)).items())
+
+
+def _by_group(frame: pl.DataFrame, group: Ints, groups: int) -> list[tuple[str, ...]]:
+    """The rows of each group, as text, without order."""
+    rows: list[list[str]] = [[] for _ in range(groups)]
+    for place, row in zip(group.tolist(), _texts(frame).rows(), strict=True):
+        rows[place].append(repr(row))
+    return [tuple(sorted(some)) for some in rows]
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(sorted(frame.columns)).cast(pl.String)
+
 
 _BATCH = 4096
 _TASTE = 256
@@ -215,3 +294,156 @@ def _sample(possible: Possible, budget: int, rng: np.random.Generator) -> Iterat
 def enough(belief: Belief) -> bool:
     """Whether so many worlds were kept that something can be said."""
     return belief.kept >= (30 if belief.sampled else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Refusal:
+    """A grouping of some people that was refused."""
+
+    people: Ints
+    labels: Ints
+    """Person (of those) to group, 0, 1, ..."""
+
+
+def refused(worlds: Codes, refusals: Sequence[Refusal], requirement: Requirement, domain: Domain) -> Bools:
+    """Which worlds (worlds x people) break the requirement in every refused grouping."""
+    keep = np.ones(len(worlds), np.bool_)
+    for refusal in refusals:
+        keep[keep] = ~_meets(worlds[keep], refusal, requirement, domain)
+    return keep
+
+
+def _meets(worlds: Codes, grouping: Refusal, requirement: Requirement, domain: Domain) -> Bools:
+    """Which worlds meet the requirement in every group of a grouping."""
+    total = int(grouping.labels.max(initial=-1)) + 1
+    place = np.arange(len(worlds))[:, np.newaxis] * total + grouping.labels[np.newaxis]
+    counts = Counts(place.reshape(-1), worlds[:, grouping.people].reshape(-1), domain, total * len(worlds))
+    return np.asarray(requirement.holds(counts).reshape(len(worlds), total).all(axis=1), np.bool_)
+
+
+def median_splits(table: Table, groups: Ints) -> list[Refusal]:
+    """Mondrian-like: the splits that were tried before the one that was taken, and all of a group that was left."""
+    found: list[Refusal] = []
+    waiting = [np.arange(table.rows)]
+    while waiting:
+        node = waiting.pop()
+        for sides in _splits(table, node):
+            if _apart(groups[node], sides):
+                waiting += [node[sides], node[~sides]]
+                break
+            found.append(Refusal(node, sides.astype(np.int64)))
+    return found
+
+
+def _apart(groups: Ints, sides: Bools) -> bool:
+    """Whether a split sends no published group to both sides."""
+    return not np.intersect1d(groups[sides], groups[~sides]).size
+
+
+def _splits(table: Table, node: Ints) -> Iterator[Bools]:
+    """The splits of a set of people in the order in which Mondrian tries them: who goes up."""
+    codes = table.codes[:, node]
+    lo, hi = codes.min(axis=1), codes.max(axis=1)
+    widths = [
+        float(t.loss(*t.snap(lo[place : place + 1], hi[place : place + 1]))[0])
+        for place, t in enumerate(table.taxonomies)
+    ]
+    for place in sorted(range(len(widths)), key=lambda place: -widths[place]):
+        if widths[place] > 0:
+            yield codes[place] >= _cut(table.taxonomies[place], np.sort(codes[place]))
+
+
+def _cut(taxonomy: Taxonomy, codes: Codes) -> int:
+    """Where sorted codes are cut: at the median, or at the start of its child under the node that holds them all."""
+    lo, hi, median = int(codes[0]), int(codes[-1]), int(codes[len(codes) // 2])
+    if taxonomy.runs:
+        missing = taxonomy.missing and hi == taxonomy.size - 1
+        return hi if missing else max(median, lo + 1) if median == lo else median
+    for first, last in taxonomy.children(*(int(end[0]) for end in taxonomy.snap(codes[:1], codes[-1:]))):
+        if first <= median <= last:
+            return first if first > lo else last + 1
+    return hi
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What is believed of everyone, and how it was found."""
+
+    posterior: Floats
+    """People x values."""
+    support: Ints
+    """Person to how many sampled worlds the belief rests on; -1 where all worlds were enumerated."""
+    known: Bools
+    """Person to whether enough worlds were kept to say anything."""
+    worlds: int
+    """Worlds of all components together; where nothing was refused, all that the release allows."""
+    tried: int
+    """None where nothing was refused: then every world leads to the release."""
+    kept: int
+
+
+def by_components(
+    possible: Possible,
+    refusals: Sequence[Refusal],
+    requirement: Requirement,
+    *,
+    budget: int = 20_000,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Parts:
+    """What is believed when every refused grouping must have broken the requirement; a budget for each component."""
+    rng = rng or np.random.default_rng(0)
+    posterior = _shares(possible)
+    support, known = np.full(len(possible.groups), -1), np.ones(len(possible.groups), np.bool_)
+    if not refusals:
+        progress(1.0)
+        return Parts(posterior, support, known, possible.number_up_to(10**300), 0, 0)
+    worlds = tried = kept = 0
+    parts = _components(possible, refusals)
+    for number, (people, own) in enumerate(parts):
+        part = Possible(possible.groups[people], possible.values[people], possible.domain).packed()
+        belief = weigh(part, partial(_keep, own, requirement, possible.domain), budget=budget, rng=rng)
+        worlds, tried, kept = worlds + belief.worlds, tried + belief.tried, kept + belief.kept
+        known[people] = enough(belief)
+        if enough(belief):
+            posterior[people] = belief.posterior
+        support[people] = belief.kept if belief.sampled else -1
+        progress((number + 1) / len(parts))
+    return Parts(posterior, support, known, worlds, tried, kept)
+
+
+def _keep(refusals: list[Refusal], requirement: Requirement, domain: Domain, worlds: Codes) -> Bools:
+    return refused(worlds, refusals, requirement, domain)
+
+
+def _shares(possible: Possible) -> Floats:
+    """People x values: what the groups show."""
+    inside = possible.groups >= 0
+    size = possible.domain.size
+    groups = int(possible.groups.max(initial=-1)) + 1
+    place = possible.groups[inside] * size + possible.values[inside]
+    counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
+    shares = counts / np.maximum(counts.sum(axis=1), 1)[:, np.newaxis]
+    return np.asarray(np.where(inside[:, np.newaxis], shares[possible.groups], 0.0), np.float64)
+
+
+def _components(possible: Possible, refusals: Sequence[Refusal]) -> list[tuple[Ints, list[Refusal]]]:
+    """The people of groups that refusals tie together, and those refusals, with people numbered within them."""
+    total = int(possible.groups.max()) + 1
+    touched = [np.unique(possible.groups[refusal.people]) for refusal in refusals]
+    first = np.concatenate([np.full(len(groups), groups[0]) for groups in touched])
+    graph = coo_array((np.ones(len(first)), (first, np.concatenate(touched))), shape=(total, total))
+    _, label = connected_components(graph, directed=False)
+    involved = np.zeros(total, np.bool_)
+    involved[np.concatenate(touched)] = True
+    mine: dict[int, list[Refusal]] = {}
+    for refusal, groups in zip(refusals, touched, strict=True):
+        mine.setdefault(int(label[groups[0]]), []).append(refusal)
+    of_person = np.where((possible.groups >= 0) & involved[possible.groups], label[possible.groups], -1)
+    order = np.argsort(of_person, kind="stable")
+    found = []
+    for component, own in mine.items():
+        start, stop = np.searchsorted(of_person[order], [component, component + 1])
+        people = order[start:stop]
+        found.append((people, [Refusal(np.searchsorted(people, each.people), each.labels) for each in own]))
+    return found

@@ -3,8 +3,8 @@
 An algorithm that does not generalize without need says, by what it generalized, where the requirement was broken. The
 adversary has the release, a table of everyone's quasi-identifiers (of just these people, or of more, or only the
 multiset of values and the target's own) and the requirement; keeps the worlds in which every generalized group holds an
-original class that broke it; and so links people to sensitive value sets with a higher probability
-than the requirement means to allow.
+original class that broke it; and so links people to sensitive value sets with a higher probability than the requirement
+means to allow.
 
 Its measure is the credibility (definition 2); the limit is 1/m (definition 5), by default what the requirement
 itself names. Near-to-minimality (definition 4), where a stronger requirement was used than intended, is the same
@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Floats
+from reissue._arrays import Bools, Floats
 from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.registry import Accepts, attack
-from reissue.attacks.stories import Case, box_text, shown
+from reissue.attacks.stories import Case, Link, Shown, box_text, histogram, in_words, set_text, shown, story_of
 from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError, Why
 from reissue.methods.registry import known
-from reissue.papers.minimality.case import tell, worst_of
 from reissue.papers.minimality.credible import BUDGET, Credibility, credibility
 from reissue.papers.minimality.linkage import Linkage, link, link_release
 from reissue.papers.minimality.rules import limit_of, value_sets
@@ -34,8 +33,80 @@ from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.requirements import Requirement, by_column, parse
+from reissue.words import plural
 
-__all__ = ["Credibility", "Linkage", "credibility", "limit_of", "link", "link_release", "minimality", "requirement_of"]
+__all__ = [
+    "Credibility",
+    "Linkage",
+    "WorstClass",
+    "credibility",
+    "limit_of",
+    "link",
+    "link_release",
+    "minimality",
+    "requirement_of",
+    "tell",
+    "worst_of",
+]
+
+_EXCLUDED = (
+    "Nothing is generalized without need, so before, some people with the same quasi-identifiers broke {requirement}: "
+    "ways to hand out the values in which nobody did are excluded."
+)
+_NOTHING = "No way to hand out the group's values can be excluded, so knowing the algorithm adds nothing here."
+
+
+@dataclass(frozen=True, eq=False)
+class WorstClass:
+    """The class that is linked most surely, and the group that tells it."""
+
+    cls: int
+    group: int
+    people: int
+    """How many of the class stand in the group."""
+    column: int
+    """The set of values that they are linked to."""
+
+
+def worst_of(linkage: Linkage, found: Credibility) -> WorstClass:
+    """Of the classes with the largest credibility one of which the release itself tells least; the first of those."""
+    there = np.flatnonzero(linkage.placed > 0)
+    worst = np.round(found.worst[there], 9)
+    gain = np.round((found.believed[there] - found.shares[there]).max(axis=1, initial=0.0), 9)
+    cls = int(there[np.lexsort((-gain, -worst))[0]])
+    links = np.flatnonzero(linkage.cls == cls)
+    link = links[np.lexsort((-linkage.num[links], linkage.plain[linkage.grp[links]]))[0]]
+    return WorstClass(cls, int(linkage.grp[link]), int(linkage.num[link]), int(found.believed[cls].argmax()))
+
+
+def tell(
+    number: int, linkage: Linkage, found: Credibility, asked: Bools, requirement: Requirement, limit: float, look: Shown
+) -> Case:
+    """The case of a release; `asked` are the sets of values that people are linked to."""
+    worst = worst_of(linkage, found)
+    counts = linkage.counts
+    inside = counts.group == worst.group
+    stock = counts.count[inside] * asked[worst.column][counts.value[inside]]
+    size, hits = int(counts.sizes[worst.group]), int(stock.sum())
+    where = f"release {number}" + (f" ({in_words(look)})" if look else "")
+    alone = worst.people == 1
+    who = "one who shares them with nobody else there" if alone else f"the {worst.people:,} who share theirs"
+    classes = int((linkage.grp == worst.group).sum())
+    people = f"{plural(size, 'person', 'people')}, with {classes:,} different exact quasi-identifiers"
+    share, believed = found.shares[worst.cls, worst.column], found.believed[worst.cls, worst.column]
+    link = Link(
+        f"The adversary knows everyone's quasi-identifiers: a group of {where} has {people}. Take {who}.",
+        number,
+        set_text(linkage.domain, counts.value[inside][stock > 0]),
+        f"{hits:,} of {size:,} records show it",
+        float(share),
+        (_EXCLUDED.format(requirement=requirement) if believed > share + _SLACK else _NOTHING,),
+        float(believed),
+        limit,
+        "this person" if alone else f"these {worst.people:,} people",
+    )
+    return story_of(link, histogram(found.worst, linkage.placed, limit, "credibility"))
+
 
 NAME = "minimality"
 _SLACK = 1e-9

@@ -21,10 +21,8 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import CannotRunError
 from reissue.papers.minimality.binomials import AlikeClasses, Odds, fast
-from reissue.papers.minimality.linkage import Linkage
-from reissue.papers.minimality.other_groups import Beside
-from reissue.papers.minimality.rules import Cap, RequirementParts, judged, value_sets
-from reissue.papers.minimality.worlds import TooManyError, worlds
+from reissue.papers.minimality.linkage import Beside, Linkage
+from reissue.papers.minimality.rules import Cap, RequirementParts, TooManyError, judged, value_sets, worlds
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 

@@ -24,8 +24,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.counting.segments import ranges
 from reissue.errors import InternalError
-from reissue.papers.tracking.forward_backward import Powers, ValueDistributions, rounded
-from reissue.papers.tracking.incremental import Distributions, absent, found
+from reissue.papers.tracking.forward_backward import Distributions, Powers, ValueDistributions, absent, found, rounded
 from reissue.updates import UpdateModel
 
 __all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "BeliefTracker", "NextPlace", "TrackedRisk", "moved"]

@@ -1,24 +1,47 @@
 """Everybody's past as trajectories: all places of all people, for models that change with the values there are.
 
-Everybody's histories through a long series: one more release costs by who is in it, not by who ever was.
-
 The stays of those who are in the last release are kept apart from the stays of those who are gone: these are only added
 to, when somebody leaves, and looked up when somebody returns. Numbers take as few bytes as they need.
+
+A `PersonTracker` is either of two, for the update attack and m-Distinct. `BeliefTracker` keeps what everybody's
+releases so far leave to say: a release costs by who is in it, however long they have been there. That is only right
+while the update model stays what it was. A model that speaks of the values there have been so far, such as an order of
+any numbers, changes with a new value, and with it what all earlier releases tell: then `TrajectoryTracker` keeps
+everybody's places, and a release costs by how long its people have stayed.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
-from reissue.papers.tracking.belief_tracker import CERTAIN, IMPOSSIBLE, TrackedRisk
-from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
-from reissue.papers.tracking.incremental import Distributions, absent, found, narrow
-from reissue.updates import UpdateModel, fingerprint_of
+from reissue.papers.tracking.belief_tracker import CERTAIN, IMPOSSIBLE, BeliefTracker, TrackedRisk
+from reissue.papers.tracking.forward_backward import (
+    Distributions,
+    PresenceHistory,
+    ValueDistributions,
+    absent,
+    found,
+    narrow,
+    presence_blocks,
+)
+from reissue.schema import Schema
+from reissue.updates import UpdateModel, fingerprint_of, settled
 
-__all__ = ["Trajectories", "TrajectoryTracker", "longer"]
-
+__all__ = [
+    "CERTAIN",
+    "IMPOSSIBLE",
+    "BeliefTracker",
+    "KnownPast",
+    "PersonTracker",
+    "TrackedRisk",
+    "Trajectories",
+    "TrajectoryTracker",
+    "begun",
+    "longer",
+]
 
 _WASTE = 2
 """Stays of the gone are put together anew when they take this many times the room of what is still needed."""
@@ -199,3 +222,16 @@ def _judged(presence: PresenceHistory, shown: ValueDistributions, model: UpdateM
         certain, impossible = (left == 1).any(axis=1), (left == 0).any(axis=1)
         certainty[block.rows] = CERTAIN * certain + IMPOSSIBLE * impossible
     return TrackedRisk(largest, certainty)
+
+
+PersonTracker = BeliefTracker | TrajectoryTracker
+KnownPast = Any
+"""What a past says of some people who come to a release; only the same past can read it."""
+
+_WIDE = 16
+"""Places of more values than this have too many complements: trails are kept instead."""
+
+
+def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
+    """Before the first release; its places have at most this many values."""
+    return BeliefTracker.none() if widest <= _WIDE and settled(schema, model) else TrajectoryTracker.none()

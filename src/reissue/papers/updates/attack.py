@@ -11,29 +11,65 @@ It starts from known membership, or from tables of people and their quasi-identi
 fits several groups only what is certain counts, or what one release tells by itself. The limit is the caller's, else
 the policy's `risk`, else what the worst single release tells by itself, short of certainty: releases should tell nobody
 more together. O(people's different histories x releases x values of a group squared).
+
+**How often the surest guess is right** is counted where the truth is known, of our own releases. Posteriors take the
+groups of different releases for independent, as the paper does. They are not quite: those who were together once tend
+to be together again. So how sure an adversary is and how often the adversary is right differ, and the holder, who knows
+the truth, can count it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
+from reissue.counting.keys import distinct_keys
+from reissue.counting.texts import MISSING, joined_texts, ranked_texts
 from reissue.errors import CannotRunError, SchemaError
 from reissue.papers.second_look import confirm_posteriors
 from reissue.papers.tracking.forward_backward import blocks, histories
 from reissue.papers.tracking.membership import PersonHistories, link_people
 from reissue.papers.updates.case import tell, worst_place
-from reissue.papers.updates.guess_accuracy import guessed_right
 from reissue.people.knowledge import Knowledge
 from reissue.protection import Protection
 from reissue.published.series import Series
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["Posteriors", "risks", "updates"]
+__all__ = ["Posteriors", "guessed_right", "risks", "updates"]
+
+
+def guessed_right(series: Series, linked: PersonHistories, people: Ints, release: Ints, value: Ints) -> int | None:
+    """Of how many of these people the likeliest value of all, where it is likeliest, is theirs; None if unknown."""
+    sources = [one.source for one in series.releases]
+    own = [source for source in sources if source is not None and source.table.ids is not None]
+    if len(own) < len(sources):
+        return None
+    truth = _truth(own, linked)
+    return int((truth[people, release] == value).sum()) if len(truth) == len(linked.table) else None
+
+
+def _truth(releases: list[Release], linked: PersonHistories) -> Ints:
+    """People x releases: everybody's value, -1 where the person is absent; people in the order of their names."""
+    number = {MISSING if name is None else name: place for place, name in enumerate(linked.names)}
+    ids, values, places = [], [], []
+    for place, release in enumerate(releases):
+        table, kept = release.table, np.flatnonzero(release.draft.groups >= 0)
+        codes, of_row = distinct_keys(table.sensitive[kept].astype(np.int64), table.domain.size)
+        texts = joined_texts(table.decode(codes.astype(np.int32)), table.schema.sensitive)
+        values.append(np.array([number.get(text, -1) for text in texts], np.int64)[of_row])
+        ids.append(table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept))
+        places.append(np.full(len(kept), place))
+    names, person = ranked_texts(pl.concat(ids))
+    found = np.full((len(names), len(releases)), -1, np.int64)
+    found[person, np.concatenate(places)] = np.concatenate(values)
+    return found
+
 
 NAME = "updates"
 _SLACK = 1e-9

@@ -1,1 +1,0 @@
-"""m-privacy: groups that withstand colluding providers."""
