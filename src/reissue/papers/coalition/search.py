@@ -34,7 +34,7 @@ Where there are more, the coalition is held to break the requirement and `exact`
 private is never called private. Distances are to the distribution of the published table, which everybody sees.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -57,6 +57,7 @@ __all__ = [
     "bottom_up",
     "direct",
     "powers",
+    "printed_binary",
     "top_down",
 ]
 
@@ -200,21 +201,50 @@ def _all_above_in(harmful: dict[int, bool], strongest: list[int]) -> Iterator[in
 
 
 def binary(oracle: Oracle, size: int) -> int | None:
-    """Algorithm 1: from each unverified coalition find, by halving, the largest harmless one on a chain above it."""
+    """Algorithm 1 turned round: ask about a coalition of the size first, then halve a chain above it.
+
+    That saves the first pass over the coalitions of n - 1 providers where a small coalition is harmful already.
+    """
     ordered = _strongest_first(oracle)
     known = _Known(oracle)
     for chosen in combinations(ordered, size):
-        coalition = sum(chosen)
-        if known.inside_harmless(coalition):
+        if known.inside_harmless(sum(chosen)):
             continue
-        if known.breaks(coalition):
-            return coalition
-        outside = [bit for bit in ordered[::-1] if not coalition & bit]
-        chain = [coalition]
-        for bit in outside[:-1]:
-            chain.append(chain[-1] | bit)
-        _halve(known, chain)
+        if known.breaks(sum(chosen)):
+            return sum(chosen)
+        strongest = next(bit for bit in ordered if bit not in chosen)
+        _halve(known, _chain(sum(chosen), [bit for bit in ordered if bit != strongest]))
     return None
+
+
+def printed_binary(oracle: Oracle, size: int) -> int | None:
+    """Algorithm 1 as the paper prints it: start at a harmful coalition of n - 1 providers, and halve below it.
+
+    The listing skips coalitions of n - 1 that *are* harmful (line 6); its explanation, which this follows, skips those
+    that are not. A coalition of n - 1 serves until all its sub-coalitions of the size are decided.
+    """
+    ordered = _strongest_first(oracle)
+    known = _Known(oracle)
+    for left_out in ordered:
+        inside = [bit for bit in ordered if bit != left_out]
+        if not known.breaks(sum(inside)):
+            continue
+        for chosen in combinations(inside, size):
+            if known.inside_harmless(sum(chosen)):
+                continue
+            if known.breaks(sum(chosen)):
+                return sum(chosen)
+            _halve(known, _chain(sum(chosen), inside))
+    return None
+
+
+def _chain(coalition: int, inside: Sequence[int]) -> list[int]:
+    """A coalition and ever larger ones up to all of some providers, the weakest of these added first."""
+    chain = [coalition]
+    for bit in inside[::-1]:
+        if not coalition & bit:
+            chain.append(chain[-1] | bit)
+    return chain
 
 
 def _halve(known: "_Known", chain: list[int]) -> None:
@@ -259,5 +289,6 @@ STRATEGIES: dict[str, Strategy] = {
     "top-down": top_down,
     "bottom-up": bottom_up,
     "binary": binary,
+    "binary, as printed": printed_binary,
     "adaptive": adaptive,
 }
