@@ -11,6 +11,7 @@ import pytest
 from reissue import Hierarchy, Table, anonymize
 from reissue.errors import SchemaError
 from reissue.release.counterfeits import counterfeit_cells
+from reissue.release.form import Form
 from reissue.release.memory import Memory
 from reissue.release.recode import boxes_of
 from reissue.release.release import GROUP, Counterfeits, Draft, Release
@@ -77,7 +78,7 @@ def test_no_column_or_missing_value_shows_a_counterfeit(method: str, requirement
             main = next(iter(release.frames.values()))
             assert not sum(main.null_count().row(0)), "real records have no missing cell, so no row may"
             names = [name for name in main.columns if name not in {GROUP, "s"}]
-            apart = release.draft.permuted or release.draft.bucketized
+            apart = not release.draft.form.boxes
             if not apart:
                 names.append("s")
             rows, real = Counter(main.select(names).rows()), drafted(release, frame, names, exact=form != "generalized")
@@ -156,7 +157,7 @@ def test_kept_cells_come_together_from_a_record_of_the_group() -> None:
 def test_a_kept_value_of_one_record_alone_is_not_copied_beside_a_value() -> None:
     made = cells(fakes_of([1] * 20, [4] * 20, [0] * 20))
     assert {row[:2] for row in made} == {("w1", "n1")}
-    apart = cells(fakes_of([1] * 20, [4] * 20, [0] * 20), permuted=True)
+    apart = cells(fakes_of([1] * 20, [4] * 20, [0] * 20), form=Form.PERMUTED)
     assert {row[:2] for row in apart} == {("w3", "n3")}
 
 
@@ -174,7 +175,7 @@ def test_kept_values_that_nobody_shares_are_refused() -> None:
     pair = alone.with_columns(ward=pl.lit("w1"), note=pl.Series(["secret0", "secret0", *alone["note"][2:]]))
     with pytest.raises(SchemaError, match="would be recognized"):
         cells(fakes_of([0], [0], [0]), pair)
-    assert cells(fakes_of([0], [0], [0]), alone, bucketized=True)[0][1] == "secret0"
+    assert cells(fakes_of([0], [0], [0]), alone, form=Form.TWO_TABLES)[0][1] == "secret0"
 
 
 def test_left_out_records_are_copied_by_nobody() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from reissue import Hierarchy, Table, anonymize
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.files.tables import read_file
+from reissue.release.form import Form
 from reissue.release.recode import boxes_of
 from reissue.release.release import GROUP, Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity, LDiversity
@@ -157,14 +158,14 @@ def test_global_recoding_publishes_nodes() -> None:
 
 
 def test_two_tables() -> None:
-    release = release_of(bucketized=True)
+    release = release_of(form=Form.TWO_TABLES)
     quasi, sensitive = release.tables["quasi"], release.tables["sensitive"]
     assert quasi.columns == [GROUP, "age", "note", "city"]
     assert sensitive.columns == [GROUP, "disease", "count"]
     assert Counter(quasi.select("age", "note", "city").rows()) == Counter(PEOPLE.select("age", "note", "city").rows())
     assert sensitive["count"].sum() == 12
     assert sorted(quasi[GROUP].unique()) == sorted(sensitive[GROUP].unique()) == [1, 2, 3]
-    numbers = [release_of(bucketized=True, seed=seed).tables["quasi"].sort("note")[GROUP][0] for seed in range(20)]
+    numbers = [release_of(form=Form.TWO_TABLES, seed=seed).tables["quasi"].sort("note")[GROUP][0] for seed in range(20)]
     assert len(set(numbers)) == 3, "a group's number tells nothing"
 
 
@@ -172,7 +173,7 @@ def test_exact_values_are_no_finer_than_what_was_coded() -> None:
     times = pl.Series(["2024-01-31 10:00", "2024-01-31 11:00", "2024-02-01 12:00"]).str.to_datetime()
     frame = pl.DataFrame({"t": times, "n": [" 12 ", "3", "12"], "s": ["a", "b", "c"]})
     schema = Schema.of_columns(quasi=["t", "n"], sensitive=["s"], taxonomies={"n": Hierarchy(ranges=(5.0,))})
-    release = release_of(frame, schema=schema, groups=np.zeros(3, np.int32), bucketized=True)
+    release = release_of(frame, schema=schema, groups=np.zeros(3, np.int32), form=Form.TWO_TABLES)
     quasi = release.tables["quasi"]
     assert quasi.schema["t"] == frame.schema["t"]
     assert quasi["t"].dt.hour().unique().to_list() == [0]
@@ -180,7 +181,7 @@ def test_exact_values_are_no_finer_than_what_was_coded() -> None:
 
 
 def test_values_are_permuted_inside_groups() -> None:
-    release = release_of(permuted=True)
+    release = release_of(form=Form.PERMUTED)
     out = release.tables["release"]
     assert out.columns == [GROUP, "disease", "age", "note", "city"]
     for _, rows in out.group_by(GROUP):
@@ -298,7 +299,7 @@ def test_formulas_do_not_go_out(tmp_path: Path) -> None:
 
 
 def test_two_tables_are_written_together_or_not_at_all(tmp_path: Path) -> None:
-    release = release_of(bucketized=True)
+    release = release_of(form=Form.TWO_TABLES)
     second = tmp_path / "out.sensitive.csv"
     second.write_text("precious")
     refused(InputError, lambda: release.write(str(tmp_path / "out.csv")), ["flu", "asthma"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from reissue import Hierarchy, Table, anonymize
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
+from reissue.release.form import Form
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
@@ -115,7 +116,7 @@ def test_nothing_and_everything_lost() -> None:
 def test_groups_that_look_the_same_are_one() -> None:
     table = Table.read(pl.concat([FRAME[:1]] * 4), SCHEMA)
     assert measure(release_of([0, 0, 1, 1], table=table)).groups == 1
-    assert measure(release_of([0, 0, 1, 1], table=table, numbered=True)).groups == 2
+    assert measure(release_of([0, 0, 1, 1], table=table, form=Form.NUMBERED)).groups == 2
 
 
 # --- row by row ------------------------------------------------------------------------------------------------------
@@ -201,13 +202,13 @@ def test_published_tables_in_every_form(tmp_path: Path, form: str) -> None:
 
 
 def test_two_tables_lose_nothing_of_the_quasi_identifiers(tmp_path: Path) -> None:
-    release = release_of([0, 0, 0, 0, 1, 1, 1, -1], bucketized=True)
+    release = release_of([0, 0, 0, 0, 1, 1, 1, -1], form=Form.TWO_TABLES)
     paths = release.write(str(tmp_path / "out.csv"))
     utility = compare(FRAME, paths, SCHEMA, k=2)
     assert utility.losses == pytest.approx({"age": 1 / 8, "job": 1 / 8})
     assert utility.discernibility == 16 + 9 + 8
     assert utility == measure(release, queries=1000)
-    permuted = release_of([0, 0, 0, 0, 1, 1, 1, -1], permuted=True)
+    permuted = release_of([0, 0, 0, 0, 1, 1, 1, -1], form=Form.PERMUTED)
     assert compare(FRAME, permuted, SCHEMA, queries=0).groups == 2
 
 

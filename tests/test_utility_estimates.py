@@ -8,6 +8,7 @@ import pytest
 
 from reissue import Table, anonymize
 from reissue.errors import InputError
+from reissue.release.form import Form
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
@@ -115,7 +116,7 @@ def test_counterfeits_are_counted_out() -> None:
     some = np.arange(200, dtype=np.int32)
     fakes = Counterfeits(some, table.codes[:, some], table.sensitive[some])
     release = make_release(
-        table, Draft(groups, numbered=True, counterfeits=fakes), KAnonymity(1), "test", np.random.default_rng(0)
+        table, Draft(groups, form=Form.NUMBERED, counterfeits=fakes), KAnonymity(1), "test", np.random.default_rng(0)
     )
     utility = measure(release, models=["wage ~ age + south"], means=["wage ~ south"])
     for comparison in (*utility.models, *utility.means):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reissue import Hierarchy, Table
 from reissue.published import read_published
+from reissue.release.form import Form
 from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
@@ -45,10 +46,10 @@ def test_one_bucket_of_everyone_says_nothing_about_who_has_what() -> None:
 def test_values_apart_by_hand() -> None:
     """Ages 20 to 31 in a bucket with two values, 40 to 60 in one; the table has four values, each of a quarter."""
     table = Table.read(FRAME, SCHEMA)
-    utility = measure(made(table, [0, 0, 0, 0, 1, 1, 1, 1], permuted=True))
+    utility = measure(made(table, [0, 0, 0, 0, 1, 1, 1, 1], form=Form.PERMUTED))
     assert utility.value_loss == pytest.approx(0.5 / 0.75)
     assert utility.loss == pytest.approx((4 * 11 / 40 + 4 * 20 / 40) / 8)
-    alike = measure(made(table, [0, 0, 1, 1, 2, 2, 3, 3], permuted=True))
+    alike = measure(made(table, [0, 0, 1, 1, 2, 2, 3, 3], form=Form.PERMUTED))
     assert (alike.loss, alike.value_loss) == (0, 0), "all values of a group are the same: nothing is lost"
 
 
@@ -120,7 +121,10 @@ def test_who_publishes_more_loses_no_more(case: Case, data: st.DataObject) -> No
     table = Table.read(case.frame, case.schema)
     raw = data.draw(st.lists(st.integers(0, 3), min_size=table.rows, max_size=table.rows))
     groups = np.unique(raw, return_inverse=True)[1].tolist()
-    assert measure(made(table, groups, permuted=True)).loss <= measure(made(table, groups, numbered=True)).loss + 1e-9
+    assert (
+        measure(made(table, groups, form=Form.PERMUTED)).loss
+        <= measure(made(table, groups, form=Form.NUMBERED)).loss + 1e-9
+    )
 
 
 # --- margins ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reissue import Hierarchy, Table
 from reissue.errors import InputError
 from reissue.published import read_published
+from reissue.release.form import Form
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
@@ -61,7 +62,13 @@ def test_counts_and_estimates_are_those_by_hand(
     table = Table.read(case.frame, case.schema)
     groups = data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows))
     numbers = np.unique(groups, return_inverse=True)[1].astype(np.int32)
-    release = make_release(table, Draft(numbers, bucketized=apart), KAnonymity(1), "test", np.random.default_rng(0))
+    release = make_release(
+        table,
+        Draft(numbers, form=Form.TWO_TABLES if apart else Form.GENERALIZED),
+        KAnonymity(1),
+        "test",
+        np.random.default_rng(0),
+    )
     workload = Workload(**{**WORKLOADS[name].__dict__, "queries": 11, "seed": seed})
     quasi, secret = draw_queries(workload, table.taxonomies, table.domain if table.schema.sensitive else None)
     columns = [*table.codes, *([table.sensitive] if secret else [])]
@@ -103,7 +110,7 @@ def test_exact_tables_answer_exactly() -> None:
         assert found is not None
         assert found.mean == pytest.approx(0, abs=1e-6)
     buckets = make_release(
-        table, Draft(np.zeros(20, np.int32), bucketized=True), KAnonymity(1), "test", np.random.default_rng(0)
+        table, Draft(np.zeros(20, np.int32), form=Form.TWO_TABLES), KAnonymity(1), "test", np.random.default_rng(0)
     )
     found = measure(buckets, queries=100, workload="providers").queries
     assert found is not None

@@ -65,7 +65,7 @@ def test_refuses_only_tables_that_are_not_eligible(case: Case, requirement: str)
     except RequirementError:
         return
     if meets(table, everyone, asked, everyone) and sure <= 1 / wanted:
-        assert anatomy(Job(table, asked, np.random.default_rng(0))).bucketized
+        assert anatomy(Job(table, asked, np.random.default_rng(0))).form.apart
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 3, 4])

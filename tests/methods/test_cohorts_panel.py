@@ -214,9 +214,7 @@ def test_a_slot_that_ends_alone_is_found_by_both_attacks() -> None:
         people = range(len(shown))
         frame = pl.DataFrame({"id": people, "q": [1] * len(shown), "s": shown})
         schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
-        draft = Draft(
-            np.zeros(len(shown), np.int32), numbered=True, panel=True, slots=np.array([40, 10, 30, 20][: len(shown)])
-        )
+        draft = Draft(np.zeros(len(shown), np.int32), form=Form.PANEL, slots=np.array([40, 10, 30, 20][: len(shown)]))
         table = Table.read(frame, schema)
         releases.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
     found = {
@@ -235,9 +233,7 @@ def test_a_counterfeit_that_carries_it_on_hides_it() -> None:
         fakes = None
         if number == 3:
             fakes = Counterfeits(np.zeros(1, np.int32), np.zeros((1, 1), np.int32), np.array([0], np.int32))
-        draft = Draft(
-            np.zeros(number, np.int32), numbered=True, panel=True, slots=np.array([40, 10, 30, 20]), counterfeits=fakes
-        )
+        draft = Draft(np.zeros(number, np.int32), form=Form.PANEL, slots=np.array([40, 10, 30, 20]), counterfeits=fakes)
         table = Table.read(frame, schema)
         releases.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
     found = attack(releases, schema, only=["joint", "trajectory"], limits={"trajectory": 4})
@@ -254,7 +250,7 @@ def by_hand(tables: list[tuple[list[int], list[str]]], slots: list[int]) -> list
     for people, shown in tables:
         given = ["x" if person < 2 else "y" for person in people]
         frame = pl.DataFrame({"id": people, "q": [1] * len(people), "s": shown, "p": given})
-        draft = Draft(np.zeros(len(people), np.int32), numbered=True, panel=True, slots=np.array(slots))
+        draft = Draft(np.zeros(len(people), np.int32), form=Form.PANEL, slots=np.array(slots))
         table = Table.read(frame, schema)
         made.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
     return made

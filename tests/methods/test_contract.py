@@ -10,6 +10,7 @@ from reissue import Hierarchy
 from reissue._arrays import Codes
 from reissue.errors import InternalError
 from reissue.methods import Algorithm, Job, registry
+from reissue.release.form import Form
 from reissue.release.release import Draft
 from reissue.requirements import parse, registered
 from reissue.schema import Schema
@@ -40,7 +41,7 @@ def wrong_cuts(job: Job) -> Draft:
 
 
 def buckets(job: Job) -> Draft:
-    return Draft(np.zeros(job.table.rows, np.int32), bucketized=True)
+    return Draft(np.zeros(job.table.rows, np.int32), form=Form.TWO_TABLES)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ from reissue import Hierarchy
 from reissue.cli._app import run
 from reissue.published import read_published
 from reissue.publishing.series import anonymize_series
-from reissue.release.release import Form, Release
+from reissue.release.form import Form
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.synth import JOBS, Population
 
@@ -39,7 +40,7 @@ class Case:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.method}-{self.form.value}"
+        return f"{self.method}-{self.form.label}"
 
 
 def in_forms(method: str, require: str, *forms: Form, **options: Any) -> list[Case]:
@@ -122,7 +123,7 @@ def test_a_file_has_the_form_that_its_release_had(case: Case, files: list[str]) 
 def test_check_judges_what_publish_judged(case: Case, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for path, release in zip(files, released(case), strict=True):
         found = answer(capsys, "check", path, "--schema", "schema.toml", "--require", case.require)
-        assert (found["met"], found["form"]) == (True, case.form.value)
+        assert (found["met"], found["form"]) == (True, case.form.label)
         assert (found["rows"], found["groups"]) == (release.boxes.sizes.sum(), read_published(path, SCHEMA).groups)
 
 

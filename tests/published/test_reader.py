@@ -28,19 +28,13 @@ FRAME = pl.DataFrame(
     }
 )
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
-FORMS: dict[Form, dict[str, Any]] = {
-    Form.GENERALIZED: {},
-    Form.NUMBERED: {"numbered": True},
-    Form.PANEL: {"numbered": True, "panel": True, "slots": np.arange(90, 101)},
-    Form.PERMUTED: {"permuted": True},
-    Form.TWO_TABLES: {"bucketized": True},
-}
 
 
 def made(form: Form, *, fakes: bool) -> Release:
     table = Table.read(FRAME, SCHEMA)
     added = Counterfeits(np.array([1, 1, 2], np.int32), table.codes[:, [3, 4, 6]], table.sensitive[[0, 1, 2]])
-    draft = Draft(np.array(GROUPS, np.int32), counterfeits=added if fakes else None, **FORMS[form])
+    slots = np.arange(90, 101) if form.seats else None
+    draft = Draft(np.array(GROUPS, np.int32), form=form, counterfeits=added if fakes else None, slots=slots)
     return make_release(table, draft, KAnonymity(2), "test", np.random.default_rng(0))
 
 

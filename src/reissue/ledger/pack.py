@@ -150,7 +150,7 @@ def pack_presences(release: Release) -> bytes:
         fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
     number = pl.Series(groups.astype(np.int32))
     slots = None if draft.slots is None else pl.Series(np.delete(draft.slots, np.flatnonzero(draft.groups < 0)))
-    labels = slots if draft.panel else None
+    labels = slots if draft.form.seats else None
     return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)), slots, labels)
 
 

@@ -23,6 +23,7 @@ from reissue._arrays import Codes, Ints
 from reissue.errors import RequirementError, SchemaError
 from reissue.methods.registry import Job, Trait, algorithm
 from reissue.methods.suppression import Entries
+from reissue.release.form import Form
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 
@@ -49,7 +50,7 @@ def anatomy(job: Job) -> Draft:
             "such as 'pool'."
         )
     groups, notes = found
-    return Draft(groups, bucketized=True, notes=notes)
+    return Draft(groups, form=Form.TWO_TABLES, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from reissue.attacks.registry import Heading
 from reissue.errors import CannotRunError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.policy import Policy
-from reissue.published import Form, PublishedRelease, read_published
+from reissue.published import PublishedRelease, read_published
 from reissue.publishing.series import snapshots
 from reissue.publishing.turn import PublicationInMemory
 from reissue.schema import Role, Schema
@@ -229,14 +229,6 @@ def _test(finding: Finding) -> TestRecord:
 
 # --- what was done to each column ------------------------------------------------------------------------------------
 
-_SENSITIVE = {
-    Form.GENERALIZED: "published as it is, in the rows",
-    Form.NUMBERED: "published as it is, in the rows of numbered groups",
-    Form.PANEL: "published as it is, in the rows of numbered groups, each with a slot that lasts",
-    Form.PERMUTED: "published as it is, put into random order inside groups",
-    Form.TWO_TABLES: "published as it is, in a table of its own, by group",
-}
-
 
 def columns_of(release: PublishedRelease) -> tuple[ColumnRecord, ...]:
     """Every column of the schema in its order."""
@@ -254,7 +246,7 @@ def _technique(release: PublishedRelease, name: str, role: Role) -> str:
     if role == Role.SENSITIVE:
         source = release.source
         changed = source is not None and source.draft.sensitive is not None
-        return "published with some values changed" if changed else _SENSITIVE[release.form]
+        return "published with some values changed" if changed else release.form.values_are
     return "published as it is"
 
 

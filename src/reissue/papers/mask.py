@@ -30,6 +30,7 @@ from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Option, Trait, algorithm, find
+from reissue.release.form import Form
 from reissue.release.release import Draft
 from reissue.requirements import Requirement, SimpleLDiversity, by_column
 from reissue.requirements._values import read_sets
@@ -125,7 +126,7 @@ def _region(job: Job, blind: Requirement, goal: Requirement, m: int) -> Draft:
     return replace(
         draft,
         sensitive=changed if len(breaking) else None,
-        bucketized=job.options["tables"] == 2,
+        form=Form.TWO_TABLES if job.options["tables"] == 2 else Form.GENERALIZED,
         cuts=None if job.options["tables"] == 2 else draft.cuts,
         notes={**draft.notes, **told},
     )

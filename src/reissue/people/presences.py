@@ -26,7 +26,7 @@ from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
 from reissue.published.joins import containment
 from reissue.release.presences import Presences, SeatLabels
-from reissue.release.release import Form, Release
+from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
 __all__ = ["by_register", "counted_population", "from_copy", "known_columns", "known_presences", "own_register"]
@@ -64,7 +64,7 @@ def own_register(known: Presences, release: Release) -> Presences:
         raise InternalError("Our own release knows its people's records.")
     lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
     ends = np.concatenate([lo, hi])
-    if release.draft.form in {Form.NUMBERED, Form.PANEL}:
+    if release.draft.form.numbered:
         ends = np.vstack([ends, np.arange(ends.shape[1])])
     ends -= ends.min(axis=1, keepdims=True, initial=0)  # a group without anybody may have no box
     keys, _ = pack(list(ends), (ends.max(axis=1, initial=0) + 1).tolist())
@@ -116,7 +116,7 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Pr
 
 def _labels(release: PublishedRelease) -> SeatLabels | None:
     """The seats that a panel shows."""
-    if release.form != Form.PANEL:
+    if not release.form.seats:
         return None
     return SeatLabels(release.slots, release.group, joined_texts(release.main, release.schema.sensitive))
 

@@ -4,7 +4,7 @@ from reissue.counting.texts import TextCounts, joined_texts
 from reissue.published.counts_table import refuse_counts
 from reissue.published.release import Looks, PublishedRelease, read_published
 from reissue.published.tables import Tables, order_hint, read_tables, releases_among
-from reissue.release.release import Form
+from reissue.release.form import Form
 
 __all__ = [
     "Form",

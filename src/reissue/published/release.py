@@ -24,8 +24,9 @@ from reissue.errors import CannotRunError, DataError, SchemaError, nearest_colum
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published.counts_table import refuse_counts
 from reissue.published.tables import Tables, read_tables, whole_numbers
+from reissue.release.form import Form
 from reissue.release.presences import Presences, presences_of
-from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
 from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
@@ -92,12 +93,12 @@ class PublishedRelease:
     @property
     def by(self) -> tuple[str, ...]:
         """The columns that tell the groups of the main table apart."""
-        return self.schema.quasi if self.form == Form.GENERALIZED else (GROUP,)
+        return (GROUP,) if self.form.numbered else self.schema.quasi
 
     @property
     def generalized(self) -> pl.DataFrame | None:
         """The one table whose equal rows are groups, with all columns of the schema; None in any other form."""
-        if self.form != Form.GENERALIZED:
+        if self.form.numbered:
             return None
         self.require(*self.schema.quasi, *self.schema.sensitive)
         return self.main
@@ -165,9 +166,7 @@ class PublishedRelease:
     @cached_property
     def group(self) -> Ints:
         """Row of the main table to its group."""
-        if self.form == Form.GENERALIZED:
-            return self.looks.of_row
-        return self._places(self.main)
+        return self._places(self.main) if self.form.numbered else self.looks.of_row
 
     @cached_property
     def groups(self) -> int:
@@ -194,8 +193,7 @@ class PublishedRelease:
         if not columns:
             raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
         self.require(*columns)
-        whole = self.form == Form.GENERALIZED
-        called = np.zeros(self.main.height, np.int64) if whole else self._places(self.main)
+        called = self._places(self.main) if self.form.numbered else np.zeros(self.main.height, np.int64)
         times = pl.lit(1, pl.Int64).alias(_ROWS) if self.tables.times is None else self.tables.times.alias(_ROWS)
         rows, keys = _texts(self.main, columns).with_columns(pl.Series(_GROUP, called)), [_GROUP, *columns]
         found = (
@@ -206,7 +204,7 @@ class PublishedRelease:
         )
         found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
         of_row = rows.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")[_LOOK].to_numpy()
-        group = found[_LOOK if whole else _GROUP].to_numpy()
+        group = found[_GROUP if self.form.numbered else _LOOK].to_numpy()
         return Looks(group, found.select(columns), found[_ROWS].to_numpy(), found[_FIRST].to_numpy(), of_row)
 
     @cached_property
@@ -268,7 +266,7 @@ class PublishedRelease:
         if counted is None:
             return np.zeros(self.groups, np.int64)
         number = whole_numbers(counted[COUNTERFEITS]).cast(pl.Int64, strict=False)
-        place = self._looking(counted) if self.form == Form.GENERALIZED else self._places(counted)
+        place = self._places(counted) if self.form.numbered else self._looking(counted)
         total = np.bincount(place, number.fill_null(-1).to_numpy(), self.groups).astype(np.int64)
         if number.null_count() or (number < 0).any() or (total > self.sizes).any():
             raise DataError("The table of counterfeits does not belong to the release: its numbers do not fit.")

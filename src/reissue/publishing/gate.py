@@ -25,7 +25,8 @@ from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
-from reissue.release.release import Form, Release
+from reissue.release.form import Form
+from reissue.release.release import Release
 from reissue.release.states import unpack_state
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -132,7 +133,7 @@ def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) 
     """
     every = (name for name in by_default() if find(name).runs == Runs.ALWAYS and name != ALONE)
     names = list(policy.attacks if policy.attacks is not None else every)
-    if form == Form.PANEL and SLOTS not in names:
+    if form.seats and SLOTS not in names:
         names = [*names, SLOTS]
     return names if VERDICT in names or schema.identifier is None else [VERDICT, *names]
 

@@ -54,7 +54,7 @@ from reissue.publishing.folder import PART
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks
 from reissue.publishing.recipe import Recipe
 from reissue.publishing.turn import Publication, Turn, day_of, first_schema, turn
-from reissue.release.release import Form
+from reissue.release.form import Form
 from reissue.schema import Role, Schema
 
 __all__ = ["in_regions", "publish_folder", "who_is_where"]

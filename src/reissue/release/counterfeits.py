@@ -25,7 +25,7 @@ def counterfeit_cells(
     real = np.flatnonzero(draft.groups >= 0)
     cells = _sensitive(table, draft, fakes, real, rng)
     if table.schema.kept:
-        apart = draft.bucketized or draft.permuted
+        apart = not draft.form.boxes
         models = _models(table, draft, fakes, real if apart else _shared(table, real), rng)
         cells |= {name: table.frame[name].gather(models) for name in table.schema.kept}
     return cells

@@ -122,7 +122,7 @@ def presences_of(release: Release) -> Presences | None:
         codes = np.concatenate([codes, fakes.sensitive])
     seats = None if draft.slots is None else np.delete(draft.slots, np.flatnonzero(draft.groups < 0))
     labels = None
-    if draft.panel and seats is not None:
+    if draft.form.seats and seats is not None:
         texts = joined_texts(table.decode(codes), table.schema.sensitive)
         labels = SeatLabels(seats, np.concatenate([group, others]), texts)
     histogram = _histogram(table, codes, np.concatenate([group, others]))

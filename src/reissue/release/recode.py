@@ -24,10 +24,9 @@ def tables_of(
     table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator, order: Codes | None = None
 ) -> dict[str, pl.DataFrame]:
     """The tables that go out, in random row order; whoever must know it draws it before (`shuffled`)."""
-    apart = draft.bucketized or draft.permuted
-    _refuse_names(table, draft, apart)
+    _refuse_names(table, draft)
     order = shuffled(draft, rng) if order is None else order
-    tables = (_bucketized if apart else _generalized)(table, draft, boxes, order, rng)
+    tables = (_generalized if draft.form.boxes else _bucketized)(table, draft, boxes, order, rng)
     return {name: _only_shown(frame) for name, frame in tables.items()}
 
 
@@ -41,12 +40,12 @@ def _only_shown(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(narrowed)
 
 
-def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
+def _refuse_names(table: Table, draft: Draft) -> None:
     """Stop if a column that the release adds would meet one of the data's by that name."""
     added = {
-        GROUP: apart or draft.numbered,
-        SLOT: draft.panel,
-        "count": draft.bucketized,
+        GROUP: draft.form.numbered,
+        SLOT: draft.form.seats,
+        "count": draft.form.apart,
         "counterfeits": draft.counterfeits is not None,
     }
     public = {*table.schema.quasi, *table.schema.sensitive, *table.schema.kept}
@@ -83,15 +82,15 @@ def _generalized(
     texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
     groups = draft.groups[order]
     recoded = [names.gather(pl.Series(np.take(of_group, groups))) for names, of_group in texts]
-    number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.numbered else [], dtype=pl.Int64)
+    number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.form.numbered else [], dtype=pl.Int64)
     whole = _published(table, draft, order, recoded)
-    whole = whole.insert_column(0, number.gather(groups)) if draft.numbered else whole
+    whole = whole.insert_column(0, number.gather(groups)) if draft.form.numbered else whole
     whole = _slotted(whole, draft, order)
     if draft.counterfeits is None:
         return {"release": whole}
     fakes = [names.gather(pl.Series(of_group[draft.counterfeits.groups])) for names, of_group in texts]
     added, marks = _fakes(table, draft, draft.counterfeits, fakes, rng), pl.DataFrame(fakes)
-    if draft.numbered:
+    if draft.form.numbered:
         marks = number.gather(draft.counterfeits.groups).to_frame()
         added = _slotted(added.insert_column(0, marks[GROUP]), draft, np.arange(table.rows, table.rows + added.height))
     counted = marks.group_by(pl.all()).len("counterfeits").sort(pl.all())
@@ -100,7 +99,7 @@ def _generalized(
 
 def _slotted(rows: pl.DataFrame, draft: Draft, order: Codes | Ints) -> pl.DataFrame:
     """With the slot of each row, after the number of its group, where the release is a panel."""
-    if not draft.panel:
+    if not draft.form.seats:
         return rows
     if draft.slots is None:
         raise InternalError("A panel has no slots. Nothing was published. Please report this.")
@@ -123,7 +122,7 @@ def _bucketized(
         whole = _mixed(whole, added.insert_column(0, joined), rng)
         tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
     sensitive = list(table.schema.sensitive)
-    if draft.permuted:
+    if not draft.form.apart:
         by_group = whole.select(GROUP, *sensitive)[rng.permutation(whole.height)].sort(GROUP, maintain_order=True)
         whole = whole.sort(GROUP).with_columns(by_group.select(sensitive))[rng.permutation(whole.height)]
         return {"release": whole, **tables}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from reissue.files.dialect import Dialect
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, stage_tables
+from reissue.release.form import Form
 from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -53,26 +53,6 @@ EXACT = "Quasi-identifiers are exact: this shows who is in the table."
 """What is said of every release whose rows show them."""
 
 
-class Form(Enum):
-    """How a release is published."""
-
-    GENERALIZED = "generalized"
-    """One table; rows with the same quasi-identifiers are a group."""
-    NUMBERED = "numbered"
-    """The same with numbered groups, because two of them may look the same and must not be taken for one."""
-    PANEL = "panel"
-    """The same with the slot of each row, whose number lasts: what the slot shows in one release and the next."""
-    PERMUTED = "permuted"
-    """One table with numbered groups whose rows do not all look the same; values are permuted in a group."""
-    TWO_TABLES = "two tables"
-    """Quasi-identifiers in one table, the values of each group counted in another, joined by the group's number."""
-
-    @property
-    def boxes(self) -> bool:
-        """Whether all rows of a group look the same; else each row keeps quasi-identifiers of its own."""
-        return self in {Form.GENERALIZED, Form.NUMBERED, Form.PANEL}
-
-
 @dataclass(frozen=True, eq=False)
 class Draft:
     """What an algorithm decides: which rows stand together, and how their values are generalized."""
@@ -82,16 +62,10 @@ class Draft:
     cuts: tuple[Codes, ...] | None = None
     """Global recoding: one cut per quasi-identifier. None: every group is published as a box of its own, the lowest
     nodes that hold its values, or their ranges where the taxonomy `runs`."""
-    bucketized: bool = False
-    """Exact quasi-identifiers, and the sensitive values of a group apart from them: two tables, joined by a number."""
-    permuted: bool = False
-    """Bucketized in one table: the sensitive values are permuted inside each group."""
+    form: Form = Form.GENERALIZED
+    """How the groups are published."""
     looks: Codes | None = None
     """Of a permuted release: row, then counterfeit, to those that are generalized alike. None: they are exact."""
-    numbered: bool = False
-    """Generalized groups that are numbered, because two of them may look the same and must not be taken for one."""
-    panel: bool = False
-    """Of a numbered release: rows carry their slot, see `slots`."""
     sensitive: Codes | None = None
     """Row to the sensitive code that is published, where a method changes or permutes the values."""
     counterfeits: "Counterfeits | None" = None
@@ -105,17 +79,6 @@ class Draft:
     """Private: what the series remembers, the state in it, of methods that follow people."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the method wants to tell: levels, cuts, rounds."""
-
-    @property
-    def form(self) -> Form:
-        """How it is published."""
-        if self.bucketized:
-            return Form.TWO_TABLES
-        if self.permuted:
-            return Form.PERMUTED
-        if self.panel:
-            return Form.PANEL
-        return Form.NUMBERED if self.numbered else Form.GENERALIZED
 
     @property
     def exact(self) -> bool:

@@ -78,7 +78,7 @@ def check_release(
     again = anonymize(frame, schema, requirement, method=method, suppress=suppress, seed=7, **options)
     expect(all(release.tables[name].equals(again.tables[name]) for name in release.tables), "same seed, other output")
     _check_rows(release, frame, suppress)
-    if release.draft.bucketized:
+    if release.draft.form.apart:
         _check_buckets(release, frame)
     else:
         _check_values(release, frame)
@@ -93,7 +93,7 @@ def check_release(
 def _check_across(release: Release, requirement: Requirement) -> None:
     """What is asked of the release as a whole, by what its groups show."""
     table = next(iter(release.tables.values()))
-    if requirement.across and not release.draft.bucketized:
+    if requirement.across and not release.draft.form.apart:
         texts = table.select(pl.col(release.schema.quasi).cast(pl.String).rank("dense").fill_null(0).cast(pl.Int64))
         each = np.ones(table.height, np.int64)
         expect(requirement.holds_across(texts.to_numpy().T, each).all(), "the release as a whole does not meet it")
@@ -158,7 +158,7 @@ def _check_buckets(release: Release, frame: pl.DataFrame) -> None:
 def published_groups(release: Release) -> list[list[int]]:
     """The rows of each group, read off the published text."""
     table = next(iter(release.tables.values()))
-    by = [GROUP] if release.draft.bucketized else list(release.schema.quasi)
+    by = [GROUP] if release.draft.form.apart else list(release.schema.quasi)
     together: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row, key in zip(table[ROW].to_list(), table.select(by).rows(), strict=True):
         together[key].append(row)

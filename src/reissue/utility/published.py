@@ -11,7 +11,7 @@ from scipy import sparse
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.keys import distinct_keys, pack, rank
 from reissue.data.table import Table
-from reissue.published import Form, PublishedRelease, read_published
+from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
 from reissue.taxonomy.codings import prepare
 from reissue.taxonomy.notation import parse_column
@@ -114,7 +114,7 @@ def from_boxes(release: Release) -> Published:
     if draft.form.boxes:
         box = np.arange(len(sizes))
         lo, hi = release.boxes.lo, release.boxes.hi
-        if draft.form == Form.GENERALIZED:
+        if not draft.form.numbered:
             # Without group numbers, groups that look the same are one.
             box, first = _alike(lo, hi, table.sizes)
             lo, hi = lo[:, first], hi[:, first]
@@ -154,7 +154,7 @@ def from_tables(table: Table, published: PublishedRelease) -> Published:
     looks, groups = published.looks, published.groups
     lo, hi = (ends[:, looks.first] for ends in intervals(published, table))
     known: Bools = np.asarray((lo <= hi).all(axis=0))
-    numbered = published.form != Form.GENERALIZED
+    numbered = published.form.numbered
     box, first = _alike(lo[:, known], hi[:, known], table.sizes, looks.group[known] if numbered else None)
     merged = np.arange(groups)
     if not numbered:

@@ -24,7 +24,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, joined_texts, read_published
-from reissue.release.release import SLOT, Form
+from reissue.release.release import SLOT
 from reissue.schema import Schema
 from reissue.utility.estimates import NORMAL
 
@@ -96,7 +96,7 @@ def transitions(
     if not both.height:
         raise InputError("Nobody is in both tables: there are no transitions between them.")
     counts = _counted(both["value"], both["value_after"], np.ones(both.height), names)
-    if link is None and all(side.published.form == Form.PANEL for side in sides):
+    if link is None and all(side.published.form.seats for side in sides):
         link = SLOT
     if link is not None:
         seen = _linked(sides, link, names)

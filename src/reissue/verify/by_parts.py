@@ -14,7 +14,7 @@ import polars as pl
 from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Domain
 from reissue.engines.base import Source
-from reissue.published import Form, PublishedRelease, read_published
+from reissue.published import PublishedRelease, read_published
 from reissue.published.counted import read_counted
 from reissue.published.tables import WHOLE, Tables
 from reissue.requirements import Requirement
@@ -73,7 +73,7 @@ class _PartCheck:
 
     def judged(self, release: PublishedRelease) -> _PartResult | None:
         """The result for a part; None if groups cannot be told apart by appearance."""
-        if release.form != Form.GENERALIZED:
+        if release.form.numbered:
             return None
         groups = self.groups(release)
         return _PartResult(_looks(groups)[0], self.met(groups))

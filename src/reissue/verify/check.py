@@ -48,18 +48,6 @@ from reissue.words import plural
 
 __all__ = ["Check", "CheckResult", "Measure", "check", "meets", "read_for_check", "refuse_records", "unmet"]
 
-_TAKEN = {
-    Form.GENERALIZED: "; the worst group decides.",
-    Form.NUMBERED: ", as the column 'group' numbers them; the worst group decides.",
-    Form.PANEL: ", as the column 'group' numbers them; the worst group decides.",
-    Form.PERMUTED: (
-        ", as the column 'group' numbers them; the worst group decides. Rows of a group show quasi-identifiers of "
-        "their own: this holds only if the sensitive values were put into random order inside each group."
-    ),
-    Form.TWO_TABLES: ", as the column 'group' of both tables numbers them; the worst group decides.",
-}
-
-
 _SPARED = (
     " {} records have a sensitive value that needs no protection: where any value counts, each of them counts as a "
     "value of its own."
@@ -148,7 +136,7 @@ class Check:
         """The size of the table, and what counted as a group."""
         whose = "" if self.people is None else f" of {self.people:,} people"
         spared = _SPARED.format(f"{self.unprotected:,}") if self.unprotected else ""
-        return f"{self.rows:,} rows{whose} in {self.groups:,} groups{_TAKEN[self.form]}{spared}"
+        return f"{self.rows:,} rows{whose} in {self.groups:,} groups{self.form.counted_as}{spared}"
 
     @property
     def by_column(self) -> tuple[str, ...]:
@@ -192,7 +180,7 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "form": self.form.value, "met": self.met}
+        return {**asdict(self), "form": self.form.label, "met": self.met}
 
     def raise_if_not_met(self) -> None:
         """Turn a requirement that is not met into an error."""

@@ -14,7 +14,7 @@ import polars as pl
 from reissue.counting.cells import Domain
 from reissue.errors import TaxonomyError
 from reissue.protection import TOGETHER, Protection
-from reissue.published import Form, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
@@ -152,7 +152,7 @@ def read_groups(
 
     """
     rows, schema = published.values, published.schema
-    if by is not None or published.form == Form.GENERALIZED:
+    if by is not None or not published.form.numbered:
         key, bound = _key(rows, list(schema.quasi) if by is None else [by])
     else:
         key, bound = pl.Series(published.value_group), published.groups

@@ -20,7 +20,6 @@ from reissue.people.series import SeriesPresences, number_series
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
-from reissue.release.release import Form
 from reissue.solver.observation import Observation
 
 __all__ = [
@@ -206,7 +205,7 @@ def _insiders_of_copy(known: Presences, release: PublishedRelease, knowledge: Kn
             "a release has no column that names the provider of each record: give the holder's copy, which has it.",
             needs=["providers"],
         )
-    if release.form in {Form.PERMUTED, Form.TWO_TABLES}:
+    if not release.form.boxes:
         raise CannotRunError(
             "a release shows values apart from the people who have them, so the copies do not say which values the "
             "coalition's own records have: give the Release itself, or a ledger's tables.",

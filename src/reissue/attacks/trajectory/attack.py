@@ -36,7 +36,7 @@ from reissue.attacks.trajectory.classes import (
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, SchemaError
 from reissue.people.knowledge import Knowledge
-from reissue.published import Form, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.words import plural
 
@@ -78,7 +78,7 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     del knowledge
     limit = _limit(series)
     shown = [release.of_its_columns() for release in series.releases]
-    panels = [(one, number) for one, number in zip(shown, series.numbers, strict=True) if one.form == Form.PANEL]
+    panels = [(one, number) for one, number in zip(shown, series.numbers, strict=True) if one.form.seats]
     if panels:
         return _of_seats(series, *zip(*panels, strict=True), limit=limit)
     name = series.schema.identifier

@@ -268,7 +268,7 @@ def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: A
     }
     return Draft(
         of_row,
-        **form_of(job),
+        form=form_of(job),
         counterfeits=fakes,
         slots=np.concatenate([names, slots.name[empty]]),
         state=_after(job, slots, memory, arrival),

@@ -68,7 +68,7 @@ def invariance(job: Job) -> Draft:
         "new": len(situation.new),
         "left": len(situation.recall.left.people),
     }
-    return Draft(draft.groups, **form_of(job), counterfeits=draft.counterfeits, state=state, notes=notes)
+    return Draft(draft.groups, form=form_of(job), counterfeits=draft.counterfeits, state=state, notes=notes)
 
 
 def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_value: Codes) -> tuple[Draft, Codes]:

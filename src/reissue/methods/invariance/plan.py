@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from reissue.methods.invariance.buckets import (
 )
 from reissue.methods.invariance.register import Recall, Register, RegisterState
 from reissue.methods.registry import Job, Option
+from reissue.release.form import Form
 
 __all__ = [
     "FORM",
@@ -58,24 +58,10 @@ FORM = Option(
 )
 
 
-class DraftForm(TypedDict):
-    """How a draft is published."""
-
-    numbered: bool
-    panel: bool
-    permuted: bool
-    bucketized: bool
-
-
-def form_of(job: Job) -> DraftForm:
-    """How a draft is published, by the option `form`."""
-    form = job.options["form"]
-    return DraftForm(
-        numbered=form in {"generalized", "panel"},
-        panel=form == "panel",
-        permuted=form == "permuted",
-        bucketized=form == "two tables",
-    )
+def form_of(job: Job) -> Form:
+    """How the draft is published, by the option `form`."""
+    label = job.options["form"]
+    return Form.NUMBERED if label == "generalized" else Form.called(label)
 
 
 def m_of(job: Job, method: str, names: Sequence[str] = ("m-unique", "simple-l")) -> int:

@@ -20,7 +20,7 @@ from reissue.counting.people import ValueSets, value_sets
 from reissue.data.table import code_column, column_margins
 from reissue.errors import CannotRunError, DataError, RequirementError
 from reissue.papers.coalition.contributions import Contributions
-from reissue.published import Form, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
 from reissue.requirements.adapters import of_people
@@ -180,7 +180,7 @@ def _of_release(release: Release) -> ProviderRecords:
     sensitive = table.sensitive if draft.sensitive is None else draft.sensitive
     totals = np.bincount(sensitive[draft.groups >= 0], minlength=table.domain.size)
     groups = draft.groups
-    if draft.form == Form.GENERALIZED:
+    if not draft.form.numbered:
         ends = [ends[place] for place in range(len(table.sizes)) for ends in (release.boxes.lo, release.boxes.hi)]
         number, _ = rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])
         groups = np.where(groups >= 0, number[groups], -1).astype(np.int32)
@@ -198,7 +198,7 @@ def _of_release(release: Release) -> ProviderRecords:
         domain = replace(table.domain, totals=totals)
         return _of_people(held(*given, table.people, domain, len(names)), names, table.margins, look, domain)
     if fakes is not None:
-        of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
+        of_fake = fakes.groups if draft.form.numbered else number[fakes.groups]
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
     told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1

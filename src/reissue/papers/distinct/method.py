@@ -342,7 +342,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, 
         **({} if outcome is None else {"risk": outcome.risk}),
     }
     return Draft(
-        formed.groups[:rows], **form_of(job), counterfeits=_counterfeits(scene, formed), state=state, notes=notes
+        formed.groups[:rows], form=form_of(job), counterfeits=_counterfeits(scene, formed), state=state, notes=notes
     )
 
 

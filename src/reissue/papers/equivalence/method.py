@@ -57,6 +57,7 @@ from reissue.methods.invariance.plan import (
 from reissue.methods.invariance.register import RegisterState
 from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm, find
 from reissue.papers.equivalence.history_graph import END, OLD, History
+from reissue.release.form import Form
 from reissue.release.release import Counterfeits, Draft
 from reissue.requirements import KAnonymity
 
@@ -501,8 +502,7 @@ class _Work:
         added_records = Counterfeits(numbers[len(signature) :], fakes.codes, meaning, fakes.name)
         return Draft(
             numbers[: len(signature)],
-            bucketized=self.job.options["form"] == "two tables",
-            permuted=self.job.options["form"] != "two tables",
+            form=Form.TWO_TABLES if self.job.options["form"] == "two tables" else Form.PERMUTED,
             looks=self._looks(fakes) if self.job.options["form"] == "generalized" else None,
             counterfeits=added_records if len(fakes.value) else None,
             e=self.e,

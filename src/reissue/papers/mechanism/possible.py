@@ -35,7 +35,7 @@ from scipy.special import ndtri
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
-from reissue.published import Form, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -77,7 +77,7 @@ def signature(table: Table, draft: Draft) -> Signature:
 
 def frame_signature(release: PublishedRelease) -> Signature:
     """What published frames hold, as text, without order; how groups are numbered does not matter."""
-    if release.form == Form.GENERALIZED:
+    if not release.form.numbered:
         return frozenset(Counter(_texts(release.main).rows()).items())
     apart = list(release.schema.sensitive)
     people = _by_group(release.main.drop(*release.by, *apart, strict=False), release.group, release.groups)

@@ -28,7 +28,6 @@ from reissue.people.presences import known_presences
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
-from reissue.release.release import Form
 
 __all__ = [
     "Membership",
@@ -129,7 +128,7 @@ def _truth(release: PublishedRelease) -> tuple[pl.Series, pl.Series] | None:
     if own is not None:
         changed = source is not None and source.draft.sensitive is not None
         return None if own.truth is None or changed else (own.ids, own.truth)
-    if release.keeps_identifier and release.form in {Form.GENERALIZED, Form.NUMBERED}:
+    if release.keeps_identifier and release.form.boxes and not release.form.seats:
         given, row = release.named
         there = given.is_not_null()
         texts = joined_texts(release.main, release.schema.sensitive).gather(row)

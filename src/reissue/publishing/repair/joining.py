@@ -15,7 +15,7 @@ from reissue.data.table import Table
 from reissue.methods import find
 from reissue.methods.registry import Trait
 from reissue.release.recode import boxes_of
-from reissue.release.release import Draft, Form, Release
+from reissue.release.release import Draft, Release
 from reissue.requirements import by_column
 from reissue.taxonomy.tree import Taxonomy
 from reissue.verify.recheck import make_release
@@ -36,7 +36,7 @@ class Joined:
 
 def joinable(release: Release) -> bool:
     """Whether its groups may be joined: any partition whose groups meet the requirement would have done."""
-    plain = release.draft.form == Form.GENERALIZED and release.draft.cuts is None
+    plain = not release.draft.form.numbered and release.draft.cuts is None
     return plain and Trait.JOINABLE in find(release.method).traits
 
 

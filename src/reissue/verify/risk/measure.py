@@ -11,7 +11,7 @@ from reissue._arrays import Floats, Ints
 from reissue.counting.keys import pack
 from reissue.errors import DataError, InputError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
-from reissue.published import Form, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.verify.groups import number_column
 from reissue.verify.risk.models import (
     Attacker,
@@ -187,7 +187,7 @@ def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, thres
 
 def _group(release: PublishedRelease, by: str | None, *, as_read: bool) -> Ints:
     """The group of each record as published tables number them, if a register is matched with them."""
-    if by is None and (as_read or release.form != Form.GENERALIZED):
+    if by is None and (as_read or release.form.numbered):
         return release.group
     columns = [number_column(release.main[name]) for name in (release.schema.quasi if by is None else [by])]
     keys, _ = pack([codes.to_numpy() for codes, _ in columns], [size for _, size in columns])
