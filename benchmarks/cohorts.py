@@ -23,17 +23,19 @@ import numpy as np
 from benchmarks._waves import SOURCES, Method, Waves, protect
 from reissue import synth
 from reissue.data.table import Table
+from reissue.files.tables import write_file
 from reissue.ledger import Ledger
 from reissue.ledger.key import ENVIRONMENT
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.policy_questions import QUESTIONS, propose_policy
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
-from reissue.publishing.publish import publish
+from reissue.publishing.publish import publish, publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.utility import measure
 
 LIMIT = 0.75
 FAKES = {"ineligible": "counterfeits"}
@@ -248,6 +250,25 @@ def speed(folder: Path, chosen: argparse.Namespace) -> None:
         print(f"release {number + 1}: {frame.height:,} people, {new:,} new, {took:.2f} CPU s", flush=True)
 
 
+def forms(folder: Path, chosen: argparse.Namespace) -> None:
+    """The same cohorts published with the ranges of their groups and with finer ones: counterfeits and query errors."""
+    write_file(synth.updates(), folder / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=folder)
+    months = list(synth.Population(seed=1, people=300 if chosen.quick else 1_500, hospitals=3).months(6))
+    print("| form | month | counterfeits | largest posterior | median query error |\n|---|---|---|---|---|", flush=True)
+    for form in ("generalized", "boxes"):
+        own = {**POLICY, **READERS["leaving"], "knowledge": "groups"}
+        own["options"] = {**own["options"], "form": form}
+        with Ledger.create(folder / form, replace(schema, policy=own)) as ledger:
+            for number, month in enumerate(months):
+                made = publish_next(month, ledger, seed=number)
+                queries = measure(made.release, queries=500, seed=0).queries
+                worst, error = made.findings["joint"].worst, queries.median if queries else 0.0
+                print(
+                    f"| {form} | {number + 1} | {made.release.counterfeits} | {worst:.2f} | {error:.1%} |", flush=True
+                )
+
+
 def keys(folder: Path, chosen: argparse.Namespace) -> None:
     """What is random follows from a ledger's key: some keys may be unlucky."""
     said = {name: name in {"removed", "changes"} for name in QUESTIONS}
@@ -270,6 +291,7 @@ PARTS = {
     "hospital": hospital,
     "learning": learning,
     "gate": gate,
+    "forms": forms,
     "panel": panel,
     "census": census,
     "speed": speed,

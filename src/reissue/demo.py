@@ -56,7 +56,7 @@ LIMIT = 0.75
 POLICY: Section = {
     "require": MIXED,
     "method": "cohorts",
-    "options": {"by_itself": True},
+    "options": {"by_itself": True, "form": "boxes"},
     "limit": LIMIT,
     "suppress": 0.04,
     "counterfeits": 0.15,

@@ -30,6 +30,7 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.solver.transitions import Model
+from reissue.utility import measure
 from tests.effort import examples
 
 VALUES = [f"v{number}" for number in range(5)]
@@ -108,6 +109,23 @@ def test_people_keep_their_slot_and_groups_hold_whole_cohorts(seed: int) -> None
         for slot, (_, _, person) in slots.items():
             if person is not None:
                 assert homes.setdefault(person, slot) == slot, "someone has another slot than before"
+
+
+@examples(15)
+@given(st.integers(0, 10_000))
+def test_boxes_are_finer_than_the_same_groups_and_hold_k_rows_each(seed: int) -> None:
+    """The same histograms as in generalized groups; ranges of k rows or more, whatever the values are."""
+    plain, fine = (published(stream(seed), form=form) for form in ("generalized", "boxes"))
+    for wide, narrow in zip(plain, fine, strict=True):
+        shown = narrow.tables["release"]
+        counted = [
+            sorted(release.tables["release"].group_by("group").agg(pl.col("s").sort())["s"].to_list())
+            for release in (wide, narrow)
+        ]
+        assert counted[0] == counted[1], "the histograms of the groups"
+        assert min(shown.group_by("q", "r").len()["len"].to_list()) >= 3, "fewer rows than k are alike"
+        wider, finer = measure(wide, queries=0).losses, measure(narrow, queries=0).losses
+        assert sum(finer.values()) <= sum(wider.values()) + 1e-9
 
 
 @examples(30)

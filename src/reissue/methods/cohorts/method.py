@@ -35,7 +35,7 @@ from reissue.methods.cohorts.refilling import refilled
 from reissue.methods.cohorts.slots import CohortState, Departed, Slots
 from reissue.methods.cohorts.splitting import split
 from reissue.methods.extents import extent_of
-from reissue.methods.invariance.plan import FORM, form_of, near
+from reissue.methods.invariance.plan import FORM, alike, form_of, near
 from reissue.methods.joining import joined
 from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
 from reissue.release.release import Counterfeits, Draft
@@ -45,6 +45,8 @@ __all__ = ["cohorts"]
 
 _PATIENCE, _MORE = 10, 1.3
 """So often refills may cost so many times as much, where there would be too many counterfeits."""
+_ALIKE = 2
+"""How many rows show the same box where no k is required: nobody is alone in one."""
 _REST = 3
 """For so many releases a cohort that nobody is in may come back: its slots are carried on, and not published."""
 
@@ -119,8 +121,9 @@ class _Asked:
         ),
         "form": replace(
             FORM,
-            choices=(*FORM.choices, "panel"),
-            help=f"{FORM.help} Or a panel: generalized, and rows carry a slot that lasts over the series.",
+            choices=("generalized", "boxes", "permuted", "two tables", "panel"),
+            help=f"{FORM.help} Or 'boxes': rows are generalized k at a time, more finely than their group, and values "
+            "are permuted in the group. Or a panel: generalized, and rows carry a slot that lasts over the series.",
         ),
     },
     left_out_with=companions,
@@ -269,11 +272,23 @@ def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: A
     return Draft(
         of_row,
         form=form_of(job),
+        looks=_boxes(job, of_row, fakes) if job.options["form"] == "boxes" else None,
         counterfeits=fakes,
         slots=np.concatenate([names, slots.name[empty]]),
         state=_after(job, slots, memory, arrival),
         notes=notes,
     )
+
+
+def _boxes(job: Job, groups: Codes, fakes: Counterfeits | None) -> Codes:
+    """Row, then counterfeit, to the box that it shows; as many are alike as the requirement asks of a group."""
+    published = np.flatnonzero(groups >= 0)
+    none = np.empty((len(job.table.codes), 0), np.int32)
+    some = replace(job, table=job.table.some(published))
+    shown = alike(some, none if fakes is None else fakes.codes, max(job.requirement.group_size or 0, _ALIKE))
+    looks = np.full(len(groups), -1, np.int32)
+    looks[published] = shown[: len(published)]
+    return np.concatenate([looks, shown[len(published) :]])
 
 
 def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> CohortState:

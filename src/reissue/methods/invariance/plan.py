@@ -1,7 +1,7 @@
 """Where the records of a release go: divide, balance, raise, assign. What m-invariance and e-equivalence share."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,9 @@ from reissue.methods.invariance.buckets import (
     lacks,
 )
 from reissue.methods.invariance.register import Recall, Register, RegisterState
-from reissue.methods.registry import Job, Option
+from reissue.methods.registry import Job, Option, find
 from reissue.release.form import Form
+from reissue.requirements import KAnonymity
 
 __all__ = [
     "FORM",
@@ -30,6 +31,7 @@ __all__ = [
     "MOST_VALUES",
     "Draws",
     "Situation",
+    "alike",
     "codes_of",
     "form_of",
     "m_of",
@@ -61,7 +63,15 @@ FORM = Option(
 def form_of(job: Job) -> Form:
     """How the draft is published, by the option `form`."""
     label = job.options["form"]
-    return Form.NUMBERED if label == "generalized" else Form.called(label)
+    return {"generalized": Form.NUMBERED, "boxes": Form.PERMUTED}.get(label) or Form.called(label)
+
+
+def alike(job: Job, fakes: Codes, k: int) -> Codes:
+    """Number rows, then counterfeits, by the box that they show: at least k alike, by quasi-identifiers alone."""
+    pool = find("pool")
+    everyone = np.concatenate([np.arange(job.table.rows), np.zeros(fakes.shape[1], np.int64)])
+    table = replace(job.table.some(everyone), codes=np.hstack([job.table.codes, fakes]))
+    return pool.run(replace(job, table=table, requirement=KAnonymity(k), suppress=0.0, options=pool.settle({}))).groups
 
 
 def m_of(job: Job, method: str, names: Sequence[str] = ("m-unique", "simple-l")) -> int:

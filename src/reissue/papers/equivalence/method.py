@@ -49,17 +49,17 @@ from reissue.methods.invariance.plan import (
     KEEPS_VALUES,
     Draws,
     Situation,
+    alike,
     codes_of,
     m_of,
     near,
     same_parameters,
 )
 from reissue.methods.invariance.register import RegisterState
-from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm, find
+from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
 from reissue.papers.equivalence.history_graph import END, OLD, History
 from reissue.release.form import Form
 from reissue.release.release import Counterfeits, Draft
-from reissue.requirements import KAnonymity
 
 __all__ = ["Graphs", "KeptGraphs", "equivalence"]
 
@@ -500,10 +500,11 @@ class _Work:
         numbers: Codes = groups.astype(np.int32)
         meaning = codes_of(self.job, fakes.value)
         added_records = Counterfeits(numbers[len(signature) :], fakes.codes, meaning, fakes.name)
+        form = self.job.options["form"]
         return Draft(
             numbers[: len(signature)],
-            form=Form.TWO_TABLES if self.job.options["form"] == "two tables" else Form.PERMUTED,
-            looks=self._looks(fakes) if self.job.options["form"] == "generalized" else None,
+            form=Form.TWO_TABLES if form == "two tables" else Form.PERMUTED,
+            looks=alike(self.job, fakes.codes, self.job.options["k"]) if form == "generalized" else None,
             counterfeits=added_records if len(fakes.value) else None,
             e=self.e,
             state=BucketState(
@@ -511,16 +512,6 @@ class _Work:
             ),
             notes={"signatures": len(used), "new": len(situation.new), "left": len(situation.recall.left.people)},
         )
-
-    def _looks(self, fakes: "_Fakes") -> Codes:
-        """Rows and counterfeits that are generalized alike, by quasi-identifiers alone; everyone is somewhere."""
-        table, pool = self.job.table, find("pool")
-        models = np.concatenate([np.arange(table.rows), np.zeros(len(fakes.value), np.int64)])
-        everyone = replace(table.some(models), codes=np.hstack([table.codes, fakes.codes]))
-        alike = KAnonymity(self.job.options["k"])
-        return pool.run(
-            replace(self.job, table=everyone, requirement=alike, suppress=0.0, options=pool.settle({}))
-        ).groups
 
 
 def _rank(cells: Ints) -> Ints:

@@ -220,6 +220,8 @@ def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
     """
     share = round(_OWN_SHARE * counterfeits_in_rehearsal(limits, waves), 3)
     some: dict[str, Any] = {"counterfeits": share} if "counterfeits" in options else {}
+    if limits.knowledge != "form":
+        some["form"] = "boxes"  # groups are known anyway: rows may show ranges finer than theirs
     several, even = "k=5 & l=3" if waves.values >= 3 else _require(5, 3, waves), _require(5, 3, waves)
     asked: list[tuple[str, dict[str, Any]]] = [(several, {}), (several, {"grow": 1.0}), (even, {})]
     if limits.prior != "common":
