@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from reissue.publishing.attack import attack
     from reissue.publishing.folder import anonymize_folder, anonymize_frame
     from reissue.publishing.plan import Plan, plan
-    from reissue.publishing.publish import publish
+    from reissue.publishing.price import Price
+    from reissue.publishing.publish import preview, publish
     from reissue.publishing.refusal import RefusedError
     from reissue.release.release import Release
     from reissue.requirements import (
@@ -82,6 +83,7 @@ __all__ = [
     "Personalized",
     "Plan",
     "Policy",
+    "Price",
     "RecursiveLDiversity",
     "RefusedError",
     "ReissueError",
@@ -107,6 +109,7 @@ __all__ = [
     "doctor",
     "measure",
     "plan",
+    "preview",
     "propose",
     "publish",
     "publish_folder",
@@ -128,7 +131,8 @@ _PLACES = {
     "reissue.publishing.folder": "anonymize_folder anonymize_frame",
     "reissue.publishing.publish_folder": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
-    "reissue.publishing.publish": "publish",
+    "reissue.publishing.price": "Price",
+    "reissue.publishing.publish": "preview publish",
     "reissue.publishing.refusal": "RefusedError",
     "reissue.release.release": "Release",
     "reissue.requirements": "KE KM AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity "

@@ -38,8 +38,7 @@ __all__ = ["joint", "solve_crowd"]
         ),
         (
             "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
-            "that stay) do; larger groups with more values hide more in any method. Where people with some values "
-            "leave sooner than others, small cohorts hide little: the `cohorts` option `by_itself` makes larger ones."
+            "that stay) do; larger groups with more values hide more in any method."
         ),
     ),
     command=(

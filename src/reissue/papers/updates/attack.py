@@ -151,7 +151,7 @@ def guarded_values(schema: Schema, names: Sequence[str | None]) -> Bools:
     ),
     prevention=(
         (
-            "Publish the series through a ledger with the method `distinct` (values change) or `invariance` (values "
+            "Publish the series through a ledger with the method `cohorts` (values change) or `invariance` (values "
             "stay): groups then show people values that go with their earlier ones."
         ),
         "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",
