@@ -113,10 +113,7 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
-    from reissue.files.staging import Staging
     from reissue.publishing.price import PriceRequest
-    from reissue.publishing.publish import publish_next
-    from reissue.publishing.turn import ledger_at
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
@@ -125,14 +122,8 @@ def publish(
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     if streams(engine, data):
         asked["max_loss"] = max_loss
-        others = {
-            "--budget": budget,
-            "--report": report,
-            "--record": record,
-            "--read": reading,
-            "--write": writing,
-            "--force": force,
-        }
+        files = {"--report": report, "--record": record, "--read": reading, "--write": writing}
+        others = {**files, "--force": force, "--budget": budget}
         _plan_folder(out, inputs, others, dry_run=dry_run)
         _publish_folder(data, (ledger, key), out, {**asked, "engine": engine}, as_json=as_json)
         return
@@ -144,12 +135,33 @@ def publish(
         places.plan()
     say_reading([data], dialect_of(reading), quiet=as_json)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not (yes or dry_run or as_json)
-    price = PriceRequest(max_loss, _seconds(budget, shown=not as_json and (asks or dry_run)))
+    asked |= {"price": PriceRequest(max_loss, _seconds(budget, shown=not as_json and (asks or dry_run)))}
+    asked |= {"dialect": dialect_of(reading)}
+    _publish_in_memory(data, (ledger, key), target, places, asked, asks=asks, as_json=as_json)
+
+
+def _publish_in_memory(
+    data: Any,
+    place: tuple[str, Path | None],
+    target: Any,
+    places: "_Places",
+    asked: dict[str, Any],
+    *,
+    asks: bool,
+    as_json: bool,
+) -> None:
+    """Publish a table in memory and write the release; `place` is the ledger and its key."""
+    from reissue.files.staging import Staging
+    from reissue.publishing.publish import publish_next
+    from reissue.publishing.turn import ledger_at
+
+    ledger, key = place
+    report = places.report
     with (
-        ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
+        ledger_at(ledger, asked["schema"], key=key, dry_run=asked["dry_run"]) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
-        _refusing(report, data, force=force, as_json=as_json),
+        _refusing(report, data, force=places.force, as_json=as_json),
     ):
         staged = places.staged(book, staging)
 
@@ -158,9 +170,8 @@ def publish(
                 _show_price(made, asks=asks)
             staged.stage(made)
 
-        more: dict[str, Any] = {"price": price, "before_record": before_record, "progress": progress}
-        made = publish_next(data, book, **asked, dialect=dialect_of(reading), **more)
-        made = made if date or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
+        made = publish_next(data, book, **asked, before_record=before_record, progress=progress)
+        made = made if asked["date"] or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
     page = report if _is_page(report) else None
