@@ -58,18 +58,18 @@ class NeededInput:
 
 
 INPUTS: Mapping[str, NeededInput] = {
-    "people": NeededInput("a register", "a register: people and what others may know about them", "--people FILE"),
+    "people": NeededInput("a register", "a register: people and what others may know about them", "--population FILE"),
     "members": NeededInput("membership lists", "who was in each release, a table each", "--members FOLDER"),
     "requirement": NeededInput(
-        "the requirement", "the requirement that the releases were made to meet", "--knows requirement=..."
+        "the requirement", "the requirement that the releases were made to meet", "--knowledge requirement=..."
     ),
-    "algorithm": NeededInput("the method", "the method by which they were made", "--knows algorithm=METHOD"),
+    "algorithm": NeededInput("the method", "the method by which they were made", "--knowledge algorithm=METHOD"),
     "providers": NeededInput("the provider column", "a column that says who contributed it", "--providers COLUMN"),
     "identifier": NeededInput("an identifier", "a column that says who it is", "--identifier COLUMN"),
     "updates": NeededInput(
         "an update model", "how values change: `[updates]` in a schema file", "[updates] in a schema"
     ),
-    "values": NeededInput("values", "which values nobody should be linked to", "--knows values=..."),
+    "values": NeededInput("values", "which values nobody should be linked to", "--knowledge values=..."),
     "taxonomy": NeededInput(
         "a taxonomy",
         "what the texts of a column mean: `[taxonomy]` in a schema file",

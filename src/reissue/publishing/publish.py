@@ -5,7 +5,6 @@ seed the release follows from the key, the release before it and the table alone
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue._renamed import renamed
 from reissue.data.frames import SparkFrame, is_spark
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
@@ -56,7 +56,6 @@ def publish(  # type: ignore[overload-overlap]  # a Spark DataFrame is an object
     unchanged: bool = ...,
     lookalikes: bool = ...,
     dialect: Dialect = ...,
-    dated: day | str | None = ...,
     max_loss: float | None = ...,
 ) -> Release | Publication: ...
 
@@ -76,11 +75,11 @@ def publish(
     unchanged: bool = ...,
     lookalikes: bool = ...,
     dialect: Dialect = ...,
-    dated: day | str | None = ...,
     max_loss: float | None = ...,
 ) -> Release: ...
 
 
+@renamed(dated="date")
 def publish(
     data: object,
     ledger: Ledger | str | Path,
@@ -95,7 +94,6 @@ def publish(
     unchanged: bool = False,
     lookalikes: bool = False,
     dialect: Dialect = FOUND,
-    dated: day | str | None = None,
     max_loss: float | None = None,
 ) -> Release | Publication:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
@@ -128,8 +126,6 @@ def publish(
         Whether newcomers whose identifiers are written almost like somebody else's really are other people.
     dialect
         How the cells of a text file are written; what is not given is detected.
-    dated
-        The earlier name of `date`.
     max_loss
         The largest information loss with which it is published, such as 0.5; see also `max_loss` of a policy.
 
@@ -157,7 +153,7 @@ def publish(
     """
     schema = None if schema is None else Schema.read(schema)
     asked: dict[str, Any] = {"schema": schema, "dry_run": dry_run, "seed": seed, "recipients": recipients}
-    asked |= {"date": _renamed(date, dated), "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
+    asked |= {"date": date, "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
     with ExitStack() as stack:
         if isinstance(ledger, str | Path):
             ledger = stack.enter_context(ledger_at(ledger, schema, key=key, dry_run=dry_run))
@@ -298,14 +294,6 @@ def attack_by_providers(
     limits = dict(ledger.policy.limits)
     series = Series(releases, schema, ledger.policy.exact, limits, numbers)
     return views_over_series(series, coalition, progress=progress)
-
-
-def _renamed(date: day | str | None, dated: day | str | None) -> day | str | None:
-    """The day by either name of the argument."""
-    if dated is None:
-        return date
-    warnings.warn("publish(dated=...) is called date=... now.", FutureWarning, stacklevel=3)
-    return dated
 
 
 def _read(
