@@ -47,7 +47,7 @@ OWN = {
         "series": "several releases",
         "all": "what is shown",
     },
-    "publish": {"engine": "publish_folder"},
+    "publish": {"engine": "publish_folder", "budget": "preview", "yes": "a question on a terminal"},
     "measure": {"before": "transitions", "link": "transitions"},
 }
 """Options that are no argument, and where Python has the same."""

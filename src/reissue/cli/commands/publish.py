@@ -180,7 +180,7 @@ def _publish_in_memory(
 
 def _seconds(budget: str | None, *, shown: bool) -> float:
     """How long to look for what costs less."""
-    from reissue.cli.commands.plan import seconds_of
+    from reissue.publishing.plan import seconds_of
     from reissue.publishing.price import BUDGET
 
     if budget is not None:
