@@ -1,4 +1,4 @@
-"""Cohorts: who is together stays together, slots live on, and what a release shows keeps to what was promised."""
+"""Cohorts: who is together stays together, seats live on, and what a release shows keeps to what was promised."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,14 +17,10 @@ from reissue import Table, anonymize, synth
 from reissue.attacks.findings import Finding
 from reissue.counting import Domain
 from reissue.errors import InputError, NotMetError
-from reissue.methods.cohorts.carrying import Arrival
-from reissue.methods.cohorts.lasting_share import LastingShare
-from reissue.methods.cohorts.leaving_out import companions, without_collided
-from reissue.methods.cohorts.letting_go import without_empty
-from reissue.methods.cohorts.parts import Bounds
-from reissue.methods.cohorts.slots import CohortState, Slots, nothing_shown
-from reissue.methods.cohorts.splitting import split
-from reissue.methods.cohorts.update_model import Changes, distance
+from reissue.methods.cohorts.bounds import Bounds, LastingShare, companions, without_collided
+from reissue.methods.cohorts.carrying import Arrival, Changes, distance
+from reissue.methods.cohorts.ending import split, without_empty
+from reissue.methods.cohorts.seats import CohortState, Seats, nothing_shown
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
@@ -72,8 +68,8 @@ def published(
     return made
 
 
-def slots_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
-    """Slot to its cohort, its value's code and who is in it."""
+def seats_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
+    """Seat to its cohort, its value's code and who is in it."""
     draft, state = release.draft, release.draft.state
     assert isinstance(state, CohortState)
     cohort = dict(zip(state.slots.name.tolist(), state.slots.cohort.tolist(), strict=True))
@@ -83,32 +79,32 @@ def slots_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
         values += draft.counterfeits.sensitive.tolist()
         people += [None] * len(draft.counterfeits.groups)
     every = zip(draft.slots.tolist(), values, people, strict=True)
-    return {slot: (cohort[slot], value, person) for slot, value, person in every if slot >= 0}
+    return {seat: (cohort[seat], value, person) for seat, value, person in every if seat >= 0}
 
 
 @examples(30)
 @given(st.integers(0, 10_000))
 @example(180)  # more than half of all records have one value
-@example(237)  # two people who had a slot one after the other are back at once
+@example(237)  # two people who had a seat one after the other are back at once
 def test_people_keep_their_slot_and_groups_hold_whole_cohorts(seed: int) -> None:
     releases = published(stream(seed))
     homes: dict[int, int] = {}
     for release in releases:
-        slots = slots_of(release)
+        seats = seats_of(release)
         groups: dict[int, set[int]] = {}
         draft = release.draft
         assert release.suppressed == draft.notes["left_out"], "someone is missing, and nobody said so"
         every = draft.groups.tolist() + ([] if draft.counterfeits is None else draft.counterfeits.groups.tolist())
         assert draft.slots is not None
-        for slot, group in zip(draft.slots.tolist(), every, strict=True):
-            assert (slot < 0) == (group < 0)
-            if slot >= 0:
-                groups.setdefault(slots[slot][0], set()).add(group)
+        for seat, group in zip(draft.slots.tolist(), every, strict=True):
+            assert (seat < 0) == (group < 0)
+            if seat >= 0:
+                groups.setdefault(seats[seat][0], set()).add(group)
         assert all(len(found) == 1 for found in groups.values()), "a cohort in two groups"
-        assert {cohort for cohort, _, person in slots.values() if person is not None} == set(groups), "an empty cohort"
-        for slot, (_, _, person) in slots.items():
+        assert {cohort for cohort, _, person in seats.values() if person is not None} == set(groups), "an empty cohort"
+        for seat, (_, _, person) in seats.items():
             if person is not None:
-                assert homes.setdefault(person, slot) == slot, "someone has another slot than before"
+                assert homes.setdefault(person, seat) == seat, "someone has another seat than before"
 
 
 @examples(15)
@@ -133,11 +129,11 @@ def test_boxes_are_finer_than_the_same_groups_and_hold_k_rows_each(seed: int) ->
 def test_slots_go_several_at_once_and_no_value_has_too_many(seed: int, share: float) -> None:
     releases = published(stream(seed, change=0.0), share=share)
     for before, after in pairwise(releases):
-        old, new = slots_of(before), slots_of(after)
+        old, new = seats_of(before), seats_of(after)
         living = {cohort for cohort, _, _ in new.values()}
         gone: dict[int, list[int]] = {}
-        for slot, (cohort, value, _) in old.items():
-            if cohort in living and slot not in new:
+        for seat, (cohort, value, _) in old.items():
+            if cohort in living and seat not in new:
                 gone.setdefault(cohort, []).append(value)
         for values in gone.values():
             assert len(values) > 1
@@ -147,12 +143,12 @@ def test_slots_go_several_at_once_and_no_value_has_too_many(seed: int, share: fl
 @examples(15)
 @given(st.integers(0, 10_000), st.sampled_from(["generalized", "permuted"]))
 def test_by_itself_slots_that_were_shown_alike_meet_the_requirement(seed: int, form: str) -> None:
-    """So k=3 and l=2 hold for all slots that a reader cannot tell apart by when they were shown, in every release."""
-    shown = [slots_of(one) for one in published(stream(seed, size=30), by_itself=True, size=4, later=4, form=form)]
-    for slots in shown:
+    """So k=3 and l=2 hold for all seats that a reader cannot tell apart by when they were shown, in every release."""
+    shown = [seats_of(one) for one in published(stream(seed, size=30), by_itself=True, size=4, later=4, form=form)]
+    for seats in shown:
         parts: dict[tuple[int, ...], list[int]] = {}
-        for slot, (_, value, _) in slots.items():
-            parts.setdefault(tuple(one[slot][0] if slot in one else -1 for one in shown), []).append(value)
+        for seat, (_, value, _) in seats.items():
+            parts.setdefault(tuple(one[seat][0] if seat in one else -1 for one in shown), []).append(value)
         assert all(len(values) >= 3 and len(set(values)) >= 2 for values in parts.values())
 
 
@@ -178,18 +174,18 @@ def test_counterfeits_stay_what_they_are_where_values_stay() -> None:
     schema = Schema.loads(schema.dumps() + "\n[updates]\nnone = true\n")
     shown: dict[int, int] = {}
     for release in published(stream(5, change=0.0), schema=schema):
-        for slot, (_, value, _) in slots_of(release).items():
+        for seat, (_, value, _) in seats_of(release).items():
             text = release.table.decode(np.array([value], np.int32)).item()
-            assert shown.setdefault(slot, text) == text
+            assert shown.setdefault(seat, text) == text
 
 
 def test_refills_come_several_at_once_or_not_at_all() -> None:
     releases = published(stream(4, releases=6, size=60), e=2, grow=5.0)
     known, refills = set(releases[0].table.frame["id"].to_list()), 0
     for before, after in pairwise(releases):
-        old, taken = slots_of(before), Counter[int]()
-        for slot, (cohort, _, person) in slots_of(after).items():
-            taken[cohort] += slot in old and person is not None and person not in known
+        old, taken = seats_of(before), Counter[int]()
+        for seat, (cohort, _, person) in seats_of(after).items():
+            taken[cohort] += seat in old and person is not None and person not in known
         known |= set(after.table.frame["id"].to_list())
         assert 1 not in taken.values()
         refills += taken.total()
@@ -203,7 +199,7 @@ def test_a_cohort_that_is_left_out_rests_and_comes_back() -> None:
     gone = first.table.frame["id"].filter(pl.Series(companions(first, first.table.frame["id"][:1])))
     without = frames[1].filter(~pl.col("id").is_in(gone.implode()))
     releases = published([frames[0], without, frames[2]])
-    homes = [{person: slot for slot, (_, _, person) in slots_of(one).items() if person is not None} for one in releases]
+    homes = [{person: seat for seat, (_, _, person) in seats_of(one).items() if person is not None} for one in releases]
     assert not set(homes[1]) & set(gone.to_list())
     assert homes[0] == homes[2]
     assert releases[1].counterfeits == releases[2].counterfeits == 0
@@ -211,9 +207,9 @@ def test_a_cohort_that_is_left_out_rests_and_comes_back() -> None:
 
 def test_companions_are_the_whole_cohort() -> None:
     release = published(stream(7))[0]
-    slots = slots_of(release)
+    seats = seats_of(release)
     ids = release.table.frame["id"]
-    cohort = {person: home for home, _, person in slots.values()}
+    cohort = {person: home for home, _, person in seats.values()}
     broken = companions(release, ids[:1])
     assert [cohort[one] == cohort[ids[0]] for one in ids.to_list()] == broken.tolist()
 
@@ -229,35 +225,35 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def slots(cohort: Sequence[int], value: Sequence[int], row: Sequence[int], before: Sequence[int]) -> Slots:
+def seats(cohort: Sequence[int], value: Sequence[int], row: Sequence[int], before: Sequence[int]) -> Seats:
     home, history = np.array(cohort), nothing_shown(len(cohort))
     history[:, 0] = before
     zero = np.zeros(len(cohort), np.int64)
-    return Slots(np.arange(len(cohort)), home, np.array(value, np.int32), np.array(row), history, home, zero, zero)
+    return Seats(np.arange(len(cohort)), home, np.array(value, np.int32), np.array(row), history, home, zero, zero)
 
 
 BOUNDS = Bounds(Domain(np.ones(4, np.int64)), LastingShare(0.5), LastingShare(0.5))
 
 
 def test_two_slots_of_one_value_do_not_go() -> None:
-    same = slots([0, 0, 0, 0], [0, 0, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
+    same = seats([0, 0, 0, 0], [0, 0, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
     assert len(without_empty(same, BOUNDS).name) == 4
-    differ = slots([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 3, 1, 2])
+    differ = seats([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 3, 1, 2])
     assert without_empty(differ, BOUNDS).name.tolist() == [2, 3]
     # What they showed last counts, not what they have become since.
-    moved = slots([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
+    moved = seats([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
     assert len(without_empty(moved, BOUNDS).name) == 4
 
 
 def test_a_change_that_looks_like_a_loss_keeps_slots() -> None:
-    # Slots 0 and 1 showed 0 and 1, but slot 2 became 1: a reader would miss two records of 0.
-    looks = slots([0] * 4, [0, 1, 1, 2], [-1, -1, 0, 1], [0, 1, 0, 2])
+    # Seats 0 and 1 showed 0 and 1, but seat 2 became 1: a reader would miss two records of 0.
+    looks = seats([0] * 4, [0, 1, 1, 2], [-1, -1, 0, 1], [0, 1, 0, 2])
     assert len(without_empty(looks, BOUNDS).name) == 4
 
 
 def test_slots_that_were_alike_once_do_not_go_together() -> None:
     """Different values last time, but one value the time before: then they give each other away."""
-    then = slots([0] * 4, [0, 1, 2, 3], [-1, -1, 0, 1], [0, 1, 2, 3])
+    then = seats([0] * 4, [0, 1, 2, 3], [-1, -1, 0, 1], [0, 1, 2, 3])
     assert len(without_empty(then, BOUNDS).name) == 2
     then.history[:, 1] = [0, 0, 1, 2]
     assert len(without_empty(then, BOUNDS).name) == 4
@@ -270,12 +266,12 @@ def plane(values: Sequence[int], ages: Sequence[int]) -> Table:
 
 def test_whoever_moves_far_away_goes_on_with_an_empty_slot() -> None:
     table = plane([0, 1, 2, 3, 0], [20, 21, 22, 90, 23])
-    # Slots 0 to 4 are the rows' own, the last one is empty.
-    together = slots([0] * 6, [0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 4, -1], [0, 1, 2, 3, 0, 1])
+    # Seats 0 to 4 are the rows' own, the last one is empty.
+    together = seats([0] * 6, [0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 4, -1], [0, 1, 2, 3, 0, 1])
     assert split(table, together, BOUNDS).cohort.tolist() == [0, 0, 0, 1, 0, 1]
     near = plane([0, 1, 2, 3, 0, 0], [20, 21, 22, 21, 23, 90])
     assert split(near, together, BOUNDS).cohorts == 1
-    # The empty slot had the mover's value once: another one goes with the mover.
+    # The empty seat had the mover's value once: another one goes with the mover.
     together.history[:, 1] = [0, 1, 2, 3, 0, 3]
     apart = split(table, together, BOUNDS).cohort
     assert apart[3] == 1
@@ -285,17 +281,17 @@ def test_whoever_moves_far_away_goes_on_with_an_empty_slot() -> None:
 
 def test_a_new_cohort_is_not_split() -> None:
     table = plane([0, 1, 2, 3], [20, 21, 22, 90])
-    assert split(table, slots([0] * 4, [0, 1, 2, 3], [0, 1, 2, 3], [-1] * 4), BOUNDS).cohorts == 1
+    assert split(table, seats([0] * 4, [0, 1, 2, 3], [0, 1, 2, 3], [-1] * 4), BOUNDS).cohorts == 1
 
 
 def test_collided_cohorts_are_left_out_as_far_as_that_is_allowed() -> None:
-    there = slots([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 0, 1], [0, 1, 2, 3, 4, 5], [0, 1, 1, 2, 0, 1])
+    there = seats([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 0, 1], [0, 1, 2, 3, 4, 5], [0, 1, 1, 2, 0, 1])
     none = np.empty(0, np.int64)
     arrival = Arrival(there, none, none, none, none, Changes(np.empty((3, 0), np.int64)), Model(4), 6)
     assert without_collided(arrival, BOUNDS, 4).refused.tolist() == [0, 1, 2, 3]
     assert without_collided(arrival, BOUNDS, 3).refused.tolist() == [0, 1]
     assert not len(without_collided(arrival, BOUNDS, 1).refused)
-    assert without_collided(arrival, BOUNDS, 4).slots.people().tolist() == [0, 0, 2]
+    assert without_collided(arrival, BOUNDS, 4).seats.people().tolist() == [0, 0, 2]
 
 
 def test_changes_are_counted_over_releases() -> None:

@@ -1,4 +1,4 @@
-"""Panels of cohorts: what rows with a slot that lasts show, and what they must not."""
+"""Panels of cohorts: what rows with a seat that lasts show, and what they must not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from reissue.schema import Schema
 from reissue.utility import transitions
 from reissue.verify import make_release
 from tests.effort import examples
-from tests.methods.test_cohorts import SCHEMA, published, slots_of, stream
+from tests.methods.test_cohorts import SCHEMA, published, seats_of, stream
 from tests.silence import refused
 
 LIMITS = {"joint": 0.99, "trajectory": 3}
@@ -38,11 +38,11 @@ def panel(seed: int) -> list[Release]:
 
 
 def histories(releases: list[Release]) -> dict[int, list[int]]:
-    """Slot to the group of each release, -1 where it is not published."""
+    """Seat to the group of each release, -1 where it is not published."""
     found: dict[int, list[int]] = {}
     for place, release in enumerate(releases):
-        for slot, group in release.tables["release"].select("slot", "group").rows():
-            found.setdefault(slot, [-1] * len(releases))[place] = group
+        for seat, group in release.tables["release"].select("slot", "group").rows():
+            found.setdefault(seat, [-1] * len(releases))[place] = group
     return found
 
 
@@ -56,39 +56,39 @@ def test_a_panel_keeps_to_what_it_promises(seed: int) -> None:
 
 
 def _alike_in_every_release(releases: list[Release]) -> None:
-    """k=3 and l=2 hold for all slots that a person can be in, over the series: so no value has all of them."""
+    """k=3 and l=2 hold for all seats that a person can be in, over the series: so no value has all of them."""
     alike: dict[tuple[int, ...], set[int]] = {}
-    for slot, groups in histories(releases).items():
-        alike.setdefault(tuple(groups), set()).add(slot)
-    for history, slots in alike.items():
+    for seat, groups in histories(releases).items():
+        alike.setdefault(tuple(groups), set()).add(seat)
+    for history, seats in alike.items():
         for place, release in enumerate(releases):
-            values = release.tables["release"].filter(pl.col("slot").is_in(list(slots)))["s"]
+            values = release.tables["release"].filter(pl.col("slot").is_in(list(seats)))["s"]
             if history[place] >= 0:
-                assert len(values) == len(slots) >= 3
+                assert len(values) == len(seats) >= 3
                 assert values.n_unique() >= 2
 
 
 def _own_slots_and_values(releases: list[Release]) -> None:
-    """Everyone keeps a slot, shows the own value in it, and is not back in it after it was shown without the person."""
+    """Everyone keeps a seat, shows the own value in it, and is not back in it after it was shown without the person."""
     groups = histories(releases)
     homes: dict[int, tuple[int, int]] = {}
     for place, release in enumerate(releases):
         truth = dict(release.table.frame.select("id", "s").rows())
         shown = dict(release.tables["release"].select("slot", "s").rows())
-        assert set(shown) == set(slots_of(release))
-        for slot, (_, _, person) in slots_of(release).items():
+        assert set(shown) == set(seats_of(release))
+        for seat, (_, _, person) in seats_of(release).items():
             if person is not None:
-                home, before = homes.get(person, (slot, place))
-                assert shown[slot] == truth[person]
-                assert home == slot
-                assert all(groups[slot][between] < 0 for between in range(before + 1, place))
-                homes[person] = slot, place
+                home, before = homes.get(person, (seat, place))
+                assert shown[seat] == truth[person]
+                assert home == seat
+                assert all(groups[seat][between] < 0 for between in range(before + 1, place))
+                homes[person] = seat, place
 
 
 @examples(4)
 @given(st.integers(0, 10_000))
 def test_the_attacks_say_the_same_as_the_shares(seed: int) -> None:
-    """Everyone at once over our own releases, and slots followed in the published files alone."""
+    """Everyone at once over our own releases, and seats followed in the published files alone."""
     releases = panel(seed)
     told = {one.attack: one for one in attack(releases, SCHEMA, only=["joint", "trajectory"], limits=LIMITS)}
     assert told["trajectory"].status == Status.WITHSTOOD
@@ -126,7 +126,7 @@ def test_a_series_stays_a_panel_or_none(forms: tuple[str, str]) -> None:
 
 
 def test_newcomers_too_few_for_a_cohort_are_left_out_or_refused() -> None:
-    """One newcomer whose value no slot has: a cohort of one would be that person's."""
+    """One newcomer whose value no seat has: a cohort of one would be that person's."""
     first = pl.DataFrame({"id": range(8), "q": [1] * 8, "r": ["x"] * 8, "s": ["a", "b", "c", "d"] * 2})
     then = first.vstack(pl.DataFrame({"id": [99], "q": [1], "r": ["x"], "s": ["e"]}))
     asked: dict[str, Any] = {"method": "cohorts", "form": "panel", "seed": 1, "newcomers": True}
@@ -157,7 +157,7 @@ def test_files_are_recognized_followed_and_compared(tmp_path: Path) -> None:
 
 
 def test_someone_with_a_register_uses_the_slots_too(tmp_path: Path) -> None:
-    """Two cohorts share a box in the second release only: the numbers of their slots keep them apart there."""
+    """Two cohorts share a box in the second release only: the numbers of their seats keep them apart there."""
     people = pl.DataFrame({"id": range(8), "q": [1, 1, 1, 1, 5, 5, 5, 5], "s": list("aabcbbcd")})
     shown = pl.DataFrame({"slot": [3, 1, 4, 2, 8, 6, 5, 7], "s": people["s"]})
     paths = []
@@ -207,7 +207,7 @@ def test_a_ledger_follows_the_slots_of_a_panel(tmp_path: Path) -> None:
 
 
 def test_a_slot_that_ends_alone_is_found_by_both_attacks() -> None:
-    """Four people, one leaves, and nobody carries the slot on: made by hand, for the method does not do that."""
+    """Four people, one leaves, and nobody carries the seat on: made by hand, for the method does not do that."""
     values = [["a", "b", "c", "d"], ["a", "b", "c"]]
     releases = []
     for shown in values:
@@ -243,14 +243,14 @@ def test_a_counterfeit_that_carries_it_on_hides_it() -> None:
 # --- what is known besides -------------------------------------------------------------------------------------------
 
 
-def by_hand(tables: list[tuple[list[int], list[str]]], slots: list[int]) -> list[Release]:
-    """One cohort whose slots nobody leaves; the first two people are the provider x's."""
+def by_hand(tables: list[tuple[list[int], list[str]]], seats: list[int]) -> list[Release]:
+    """One cohort whose seats nobody leaves; the first two people are the provider x's."""
     schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"], provider="p")
     made = []
     for people, shown in tables:
         given = ["x" if person < 2 else "y" for person in people]
         frame = pl.DataFrame({"id": people, "q": [1] * len(people), "s": shown, "p": given})
-        draft = Draft(np.zeros(len(people), np.int32), form=Form.PANEL, slots=np.array(slots))
+        draft = Draft(np.zeros(len(people), np.int32), form=Form.PANEL, slots=np.array(seats))
         table = Table.read(frame, schema)
         made.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
     return made
@@ -265,7 +265,7 @@ def test_a_coalition_finds_its_own_slots_and_what_others_showed_in_them_before()
     assert outside.status == Status.WITHSTOOD
     (inside,) = attack(releases, schema, only=["joint"], limits={"joint": 0.6}, knowledge=Knowledge(coalition=["x"]))
     assert inside.status == Status.EXPOSED
-    assert inside.people == 2  # five and six; the other two remain among two slots
+    assert inside.people == 2  # five and six; the other two remain among two seats
     assert inside.worst == pytest.approx(1.0)
 
 

@@ -74,10 +74,10 @@ def test_a_slot_stays_with_its_provider() -> None:
     for release in published([owned(one, 2) for one in stream(4, releases=6, size=60)], grow=5.0):
         assert release.draft.slots is not None
         rows = zip(release.draft.slots.tolist(), release.table.frame["h"], release.table.frame["id"], strict=False)
-        for slot, name, person in rows:
-            if slot >= 0:
-                assert owner.setdefault(slot, name) == name
-                refilled += people.setdefault(slot, person) != person
+        for seat, name, person in rows:
+            if seat >= 0:
+                assert owner.setdefault(seat, name) == name
+                refilled += people.setdefault(seat, person) != person
     assert refilled
 
 
@@ -91,10 +91,10 @@ def test_who_changes_providers_is_left_out_until_back() -> None:
     assert [release.draft.notes["left_out"] for release in releases] == [0, 1, 1, 0]
     assert [int(release.draft.groups[0]) >= 0 for release in releases] == [True, False, False, True]
     assert [release.counterfeits for release in releases] == [0, 1, 1, 0]
-    slots = [release.draft.slots for release in releases]
-    assert slots[0] is not None
-    assert slots[3] is not None
-    assert slots[0][0] == slots[3][0]
+    seats = [release.draft.slots for release in releases]
+    assert seats[0] is not None
+    assert seats[3] is not None
+    assert seats[0][0] == seats[3][0]
     with pytest.raises(NotMetError, match="changed providers"):
         published([first, moved], suppress=0.0)
 

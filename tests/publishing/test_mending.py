@@ -11,7 +11,7 @@ import pytest
 from reissue import Table
 from reissue._arrays import Ints
 from reissue.errors import NotMetError
-from reissue.methods.cohorts.leaving_out import companions
+from reissue.methods.cohorts.bounds import companions
 from reissue.policy import Policy
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.release import Release

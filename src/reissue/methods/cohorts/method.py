@@ -1,21 +1,20 @@
-"""Cohorts: people who stay together, in slots that live on when someone leaves (see the concept page "Cohorts").
+"""Cohorts: people who enter together stay together, in seats that continue when someone leaves.
 
-A *cohort* is a set of slots, made of people who enter together. Whoever is in a cohort stays in it. When someone
-leaves, a counterfeit carries the slot on, and its value moves by the update model; a newcomer may take over a slot that
-then has the newcomer's value. Slots are let go several at once, of different values; a cohort that nobody is in rests,
-and ends after some releases. A release publishes groups of whole cohorts, each of which meets the requirement.
+A *cohort* is a set of seats, filled by people who enter together. When someone leaves, a counterfeit continues the
+seat, and its value follows the update model; a newcomer with the value that the seat then has may take it over. Empty
+seats end several at once, with different values. A cohort without people pauses, and ends after some releases. A
+release publishes groups of whole cohorts, each of which meets the requirement (docs/concepts/cohorts.md).
 
-**Lemma.** All slots of a cohort that go at the same time are alike to a reader: their chains of values are
-exchangeable, and every group of every release holds all of them or none. So each is linked to a value by the share that
-the value has among them, whatever else is known of groups, now and later. When they go, and while they stay, no value
-has more than `share`, as far as the update model lets one see to it.
+**Lemma.** All seats of a cohort that end at the same time are exchangeable: each group of each release contains all of
+them or none. So each is linked to a value by the share of that value among them, whatever else is known of groups, now
+and later. While they stay, and when they end, no value has more than `share`, as far as the update model can tell.
 
-**By itself** (`by_itself`, and always in a panel) each cohort meets the requirement, and so do the slots that it lets
-go and those that stay, whenever they were shown: who learns that the acutely ill leave soon has then as many people and
-values to choose from as the requirement says, not the two of a pair.
+**By itself** (`by_itself`, always in a panel): each cohort alone meets the requirement, and so do the seats that end
+and those that stay, in every release that showed them. Someone who estimates that acute patients leave early then has
+as many people and values to choose from as the requirement says, not the two of a pair.
 
-One pass over the slots for carrying them on; refills are assignment problems (`refilling`), new cohorts are made by
-`pool`, groups by joining neighbours (`joining`). The cost does not grow with the length of the series.
+Newcomers are assigned by linear sum assignment (`newcomers`), new cohorts are formed by `pool`, groups by merging
+neighbours (`joining`). The cost does not grow with the length of the series.
 """
 
 from dataclasses import dataclass, replace
@@ -25,15 +24,11 @@ import numpy as np
 from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Domain
 from reissue.errors import InputError, InternalError, NotMetError, SchemaError
+from reissue.methods.cohorts.bounds import Bounds, companions, met_by, without_collided
 from reissue.methods.cohorts.carrying import Arrival, arrive
-from reissue.methods.cohorts.founding import Newcomers, founded_apart
-from reissue.methods.cohorts.leaving_out import companions, met_by, without_collided
-from reissue.methods.cohorts.letting_go import without_empty
-from reissue.methods.cohorts.owners import owners_of, without_movers
-from reissue.methods.cohorts.parts import Bounds
-from reissue.methods.cohorts.refilling import refilled
-from reissue.methods.cohorts.slots import CohortState, Departed, Slots
-from reissue.methods.cohorts.splitting import split
+from reissue.methods.cohorts.ending import split, without_empty
+from reissue.methods.cohorts.newcomers import Newcomers, founded_apart, refilled
+from reissue.methods.cohorts.seats import CohortState, Departed, Seats, owners_of, without_movers
 from reissue.methods.extents import extent_of
 from reissue.methods.invariance.plan import FORM, alike, form_of, near
 from reissue.methods.joining import joined
@@ -44,21 +39,21 @@ from reissue.requirements import Confidence, Requirement
 __all__ = ["cohorts"]
 
 _PATIENCE, _MORE = 10, 1.3
-"""So often refills may cost so many times as much, where there would be too many counterfeits."""
+"""Where there would be too many counterfeits, `grow` is raised by this factor up to this many times."""
 _ALIKE = 2
-"""How many rows show the same box where no k is required: nobody is alone in one."""
+"""Rows that show the same ranges if the requirement states no k: nobody is alone."""
 _REST = 3
-"""For so many releases a cohort that nobody is in may come back: its slots are carried on, and not published."""
+"""Number of releases for which a cohort without people pauses: its seats continue unpublished."""
 
 
 _USUAL, _BY_ITSELF = {"size": 8, "later": 2}, {"size": 24, "later": 12}
-"""How many people found a cohort. Of small cohorts that meet the requirement by themselves hardly any slots may go:
-there would be more counterfeits."""
+"""Default sizes. In small cohorts that must meet the requirement alone hardly any seat may end, which means more
+counterfeits."""
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """The options, checked."""
+    """The validated options."""
 
     size: int
     later: int
@@ -93,37 +88,38 @@ class _Asked:
 
 @algorithm(
     "cohorts",
-    "People who enter together stay together; slots of those who leave are carried on. For values that change.",
+    "People who enter together stay together; counterfeits continue the seats of those who leave. For values that "
+    "change.",
     traits=Trait.SUPPRESSES | Trait.RANDOM,
     options={
         "size": Option(
-            default=None, help="How many people a cohort of the first release has at least: 8; by itself 24."
+            default=None, help="Minimum number of people in a cohort of the first release: 8; with `by_itself` 24."
         ),
         "later": Option(
             default=None,
-            help="The same for people who come later and found a cohort of their own: 2; by itself 12.",
+            help="The same for later newcomers who form a cohort of their own: 2; with `by_itself` 12.",
         ),
-        "share": Option(
-            default=0.5, help="The largest share of one value in a cohort, and among slots that it lets go."
+        "share": Option(default=0.5, help="Maximum share of one value in a cohort, and among seats that end together."),
+        "grow": Option(
+            default=0.4, help="Maximum cost of a newcomer to a cohort: own loss and what the others lose more."
         ),
-        "grow": Option(default=0.4, help="What a newcomer may cost a cohort: its own loss and what others lose more."),
-        "e": Option(default=1, help="So many slots of a cohort are refilled at once, or none."),
-        "counterfeits": Option(default=0.1, help="How many counterfeits there may be, as a share of the records."),
+        "e": Option(default=1, help="Minimum number of seats of a cohort that are refilled at once."),
+        "counterfeits": Option(default=0.1, help="Maximum number of counterfeits, as a share of the records."),
         "by_itself": Option(
             default=False,
-            help="Each cohort, and slots that go or stay, meet the requirement by themselves; always so in a panel.",
+            help="Each cohort alone meets the requirement, and so do seats that end or stay; always true for panels.",
             choices=(False, True),
         ),
         "apart": Option(
             default=False,
-            help="Cohorts and groups of one provider's people each: no coalition of providers sees more than a reader.",
+            help="Cohorts and groups have people of one provider each: a coalition learns no more than anyone else.",
             choices=(False, True),
         ),
         "form": replace(
             FORM,
             choices=("generalized", "boxes", "permuted", "two tables", "panel"),
             help=f"{FORM.help} Or 'boxes': rows are generalized k at a time, more finely than their group, and values "
-            "are permuted in the group. Or a panel: generalized, and rows carry a slot that lasts over the series.",
+            "are permuted in the group. Or a panel: generalized, and the column `slot` shows the number of each seat.",
         ),
     },
     left_out_with=companions,
@@ -152,7 +148,7 @@ def cohorts(job: Job) -> Draft:
 
 
 def _next(job: Job, memory: CohortState) -> Draft:
-    """The next release of a series."""
+    """Make the next release of a series."""
     asked = _Asked.of(job)
     _check_panel(job, memory)
     arrival = arrive(job, memory)
@@ -161,36 +157,36 @@ def _next(job: Job, memory: CohortState) -> Draft:
     bounds = Bounds.of(job, arrival.model, asked.share)
     arrival = without_collided(arrival, bounds, job.spare, job.requirement if asked.by_itself else None)
     job.progress(0.1)
-    slots = _settled(job, arrival, memory, asked, bounds)
+    seats = _settled(job, arrival, memory, asked, bounds)
     job.progress(0.6)
-    groups = _whole_cohorts(job, slots, bounds) if asked.by_itself else _groups(job, slots, bounds)
-    return _draft(job, slots, groups, memory, arrival)
+    groups = _whole_cohorts(job, seats, bounds) if asked.by_itself else _groups(job, seats, bounds)
+    return _draft(job, seats, groups, memory, arrival)
 
 
 def _check_panel(job: Job, memory: CohortState) -> None:
-    """Stop where a panel would give more away than it promises."""
+    """Refuse what would make a panel give away more than it promises."""
     panel = job.options["form"] == "panel"
     if memory.release and memory.panel != panel:
         raise InputError(
             f"This series was {'' if memory.panel else 'not '}begun as a panel, and stays so: cohorts of other forms "
-            "are smaller, and give each other away where slots have been followed. Begin a new series."
+            "are smaller, and give each other away where seats have been followed. Begin a new series."
         )
     if panel and job.table.schema.kept:
         raise SchemaError(
-            "A panel shows each slot through the series, and a kept column would show when someone else is in it. Drop "
+            "A panel shows each seat through the series, and a kept column would show when someone else is in it. Drop "
             'the kept columns, or publish another form (form = "generalized").'
         )
 
 
-def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
-    """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
+def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Seats:
+    """Seat everyone, raising `grow` while there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
     own, owner = job.requirement if asked.by_itself else None, owners_of(job)
-    grow, slots, left = asked.grow, arrival.slots.inhabited(), arrival.new
+    grow, seats, left = asked.grow, arrival.seats.inhabited(), arrival.new
     for _ in range(_PATIENCE):
-        slots, left = refilled(job.table, slots, left, owner, grow, asked.e)
+        seats, left = refilled(job.table, seats, left, owner, grow, asked.e)
         rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
-        fewer, newcomers = without_empty(slots, bounds, own), Newcomers(rows, names, owner[rows])
+        fewer, newcomers = without_empty(seats, bounds, own), Newcomers(rows, names, owner[rows])
         size = asked.size if not memory.release else asked.later
         new = founded_apart(job, newcomers, size, bounds.future, own)
         if (~fewer.filled).sum() + (~new.filled).sum() <= most:
@@ -201,70 +197,70 @@ def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bou
 
 
 def _names(arrival: Arrival, left: Ints) -> Ints:
-    """Those who are back bring the name of their slot along; the others get one later."""
+    """Return the seat numbers of newcomers: those who returned keep theirs, the others get one later."""
     return np.concatenate([arrival.apart_name, np.full(len(left), -1)])
 
 
-def _named(slots: Slots, memory: CohortState, rng: np.random.Generator) -> Slots:
-    """With names for new slots, in random order: a panel shows them."""
-    new, name = slots.name < 0, slots.name.copy()
+def _named(seats: Seats, memory: CohortState, rng: np.random.Generator) -> Seats:
+    """Number new seats, in random order because a panel shows the numbers."""
+    new, name = seats.name < 0, seats.name.copy()
     name[new] = memory.names + rng.spawn(1)[0].permutation(int(new.sum()))
-    family = np.where(slots.family < 0, memory.names + slots.cohort, slots.family)
-    return replace(slots, name=name, family=family)
+    family = np.where(seats.family < 0, memory.names + seats.cohort, seats.family)
+    return replace(seats, name=name, family=family)
 
 
-def _groups(job: Job, slots: Slots, bounds: Bounds) -> Ints:
-    """Slot to its published group. Where values have collided, a value may have more of a group than its share."""
+def _groups(job: Job, seats: Seats, bounds: Bounds) -> Ints:
+    """Return the group of each seat; where values have collided, a value may exceed its share of a group."""
     try:
-        return _joined(job, slots, job.requirement & Confidence(bounds.share))
+        return _joined(job, seats, job.requirement & Confidence(bounds.share))
     except NotMetError:
-        return _joined(job, slots, job.requirement & Confidence(bounds.past.likely))
+        return _joined(job, seats, job.requirement & Confidence(bounds.past.likely))
 
 
-def _joined(job: Job, slots: Slots, requirement: Requirement) -> Ints:
-    """Slot to its group, of cohorts of one provider that join until all groups meet a requirement."""
-    groups, total = np.empty(len(slots.name), np.int64), 0
-    for owner in np.unique(slots.owner).tolist():
-        own = slots.owner == owner
-        groups[own] = total + _joined_of(job, slots.some(own), requirement)
+def _joined(job: Job, seats: Seats, requirement: Requirement) -> Ints:
+    """Merge neighbouring cohorts of one provider until all groups meet a requirement; return the group of each seat."""
+    groups, total = np.empty(len(seats.name), np.int64), 0
+    for owner in np.unique(seats.owner).tolist():
+        own = seats.owner == owner
+        groups[own] = total + _joined_of(job, seats.some(own), requirement)
         total = int(groups[own].max()) + 1
     return groups
 
 
-def _joined_of(job: Job, slots: Slots, requirement: Requirement) -> Ints:
-    table, filled = job.table, slots.filled
-    people = extent_of(table.taxonomies, table.codes).pick(slots.row[filled])
-    extent = people.merged(slots.cohort[filled], slots.cohorts)
-    domain = Domain(np.bincount(slots.value, minlength=table.domain.size), table.domain.taxonomy)
-    return joined(extent, slots.cohort, slots.value.astype(np.int64), domain, requirement)[slots.cohort]
+def _joined_of(job: Job, seats: Seats, requirement: Requirement) -> Ints:
+    table, filled = job.table, seats.filled
+    people = extent_of(table.taxonomies, table.codes).pick(seats.row[filled])
+    extent = people.merged(seats.cohort[filled], seats.cohorts)
+    domain = Domain(np.bincount(seats.value, minlength=table.domain.size), table.domain.taxonomy)
+    return joined(extent, seats.cohort, seats.value.astype(np.int64), domain, requirement)[seats.cohort]
 
 
-def _whole_cohorts(job: Job, slots: Slots, bounds: Bounds) -> Ints:
-    """Slot to its published group, in a panel: its cohort, which meets the requirement by itself."""
-    left = job.table.rows - int(slots.filled.sum())
+def _whole_cohorts(job: Job, seats: Seats, bounds: Bounds) -> Ints:
+    """Return the group of each seat if cohorts are published separately."""
+    left = job.table.rows - int(seats.filled.sum())
     if left > job.spare:
         raise NotMetError(
             f"{_people(left)} in no cohort that meets the requirement by itself, and {job.spare:,} may be left out. "
             "Allow more (`suppress`), ask for less, or publish another form: only a panel needs that of each cohort."
         )
-    if not met_by(slots, bounds, job.requirement).all():
+    if not met_by(seats, bounds, job.requirement).all():
         raise InternalError("A cohort of a panel does not meet the requirement. Please report this.")
-    return slots.cohort
+    return seats.cohort
 
 
-def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: Arrival) -> Draft:
-    filled = slots.filled
+def _draft(job: Job, seats: Seats, groups: Ints, memory: CohortState, arrival: Arrival) -> Draft:
+    filled = seats.filled
     of_row = np.full(job.table.rows, -1, np.int32)
-    of_row[slots.row[filled]] = groups[filled]
+    of_row[seats.row[filled]] = groups[filled]
     names = np.full(job.table.rows, -1, np.int64)
-    names[slots.row[filled]] = slots.name[filled]
+    names[seats.row[filled]] = seats.name[filled]
     empty = np.flatnonzero(~filled)
     fakes = None
     if len(empty):
         mates = near(job.rng, groups[empty].astype(np.int32), of_row)
-        fakes = Counterfeits(groups[empty].astype(np.int32), job.table.codes[:, mates], slots.value[empty])
+        fakes = Counterfeits(groups[empty].astype(np.int32), job.table.codes[:, mates], seats.value[empty])
     notes = {
-        "cohorts": slots.cohorts,
+        "cohorts": seats.cohorts,
         "stayed": arrival.stayed,
         "new": len(arrival.new) + len(arrival.apart),
         "left_out": job.table.rows - int(filled.sum()),
@@ -274,14 +270,14 @@ def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: A
         form=form_of(job),
         looks=_boxes(job, of_row, fakes) if job.options["form"] == "boxes" else None,
         counterfeits=fakes,
-        slots=np.concatenate([names, slots.name[empty]]),
-        state=_after(job, slots, memory, arrival),
+        slots=np.concatenate([names, seats.name[empty]]),
+        state=_after(job, seats, memory, arrival),
         notes=notes,
     )
 
 
 def _boxes(job: Job, groups: Codes, fakes: Counterfeits | None) -> Codes:
-    """Row, then counterfeit, to the box that it shows; as many are alike as the requirement asks of a group."""
+    """Number rows, then counterfeits, by the ranges that they show: at least k alike."""
     published = np.flatnonzero(groups >= 0)
     none = np.empty((len(job.table.codes), 0), np.int32)
     some = replace(job, table=job.table.some(published))
@@ -291,13 +287,13 @@ def _boxes(job: Job, groups: Codes, fakes: Counterfeits | None) -> Codes:
     return np.concatenate([looks, shown[len(published) :]])
 
 
-def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> CohortState:
-    """What is remembered after this release."""
+def _after(job: Job, seats: Seats, memory: CohortState, arrival: Arrival) -> CohortState:
+    """Return the state after this release."""
     if job.people is None or job.stable_code is None:
         raise InternalError("A method that remembers was run without people. Please report this.")
-    resting = arrival.slots.resting(_REST)
+    resting = arrival.seats.resting(_REST)
     resting = replace(resting, rested=resting.rested + 1)
-    kept = slots.shown().beside(resting)
+    kept = seats.shown().beside(resting)
     filled = kept.filled
     lasting: Codes = np.append(job.stable_code, -1).astype(np.int32)
     people = job.people[kept.row[filled]]
@@ -316,17 +312,17 @@ def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> Coh
 
 
 def _departed(memory: CohortState, here: Ints) -> Departed:
-    """Everyone who was there once and is not now."""
+    """Return everyone who was present before and is absent now."""
     before, held = memory.departed, memory.slots.filled
     order = np.argsort(memory.slots.row[held])
     people = np.concatenate([before.people, memory.people])
-    slot = np.concatenate([before.slot, memory.slots.name[held][order]])
+    seat = np.concatenate([before.slot, memory.slots.name[held][order]])
     release = np.concatenate([before.release, np.full(len(memory.people), memory.release)])
     family = np.concatenate([before.family, memory.slots.family[held][order]])
     owner = np.concatenate([before.owner, memory.slots.owner[held][order]])
     away = ~np.isin(people, here)
     sort = np.argsort(people[away])
-    return Departed(*(one[away][sort] for one in (people, slot, release, family, owner)))
+    return Departed(*(one[away][sort] for one in (people, seat, release, family, owner)))
 
 
 def _people(number: int) -> str:
@@ -335,7 +331,7 @@ def _people(number: int) -> str:
 
 def _refusal(number: int, spare: int) -> NotMetError:
     return NotMetError(
-        f"{_people(number)} back after an absence and cannot be shown: someone else has the slot, it was shown without "
+        f"{_people(number)} back after an absence and cannot be shown: someone else has the seat, it was shown without "
         f"them (a panel), or it cannot have become the value. {spare:,} may be left out. Allow more (`suppress`), or "
         "give them new identifiers only if nobody can know that they were there before."
     )
