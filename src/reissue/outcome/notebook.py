@@ -4,8 +4,9 @@ from functools import singledispatch
 
 from reissue._notebook import card
 from reissue.attacks.findings import Findings
-from reissue.outcome import check, findings, plan, utility
+from reissue.outcome import check, findings, plan, price, utility
 from reissue.publishing.plan import Plan
+from reissue.publishing.price import Price
 from reissue.utility import Utility
 from reissue.verify.check import Check
 
@@ -50,3 +51,12 @@ def _(result: Check) -> str:
 def _(result: Utility) -> str:
     view = utility.view_of(result)
     return card(" ".join(view.sentences), view.columns.headings, view.columns.rows)
+
+
+@card_of.register
+def _(result: Price) -> str:
+    view = price.view_of(result)
+    said = " ".join(
+        (view.headline.sentence, view.headline.next, *view.sentences, *(one.sentence for one in view.cheaper))
+    )
+    return card(said, view.columns.headings, view.columns.rows, mark=view.headline.mark)
