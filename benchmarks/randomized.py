@@ -31,6 +31,7 @@ from reissue.randomized import (
     exact_posteriors,
     grow_classes,
     mechanism,
+    noise_of,
     noisy_counts,
     public_record,
     publish,
@@ -144,7 +145,7 @@ def series(one: Hospital, limit: float, kind: str, departs: Floats, first: str, 
             fitted = sums.sum()
             made.append(
                 mechanism(
-                    policy(counts, base, step, departs, kind),
+                    policy(counts, base, step, departs, kind, number),
                     ProtectedEvents.of_values(len(NAMES), limit, margin=margin),
                     first=first,
                 )
@@ -156,8 +157,10 @@ def series(one: Hospital, limit: float, kind: str, departs: Floats, first: str, 
     return Published12(made, releases, time.process_time() - start)
 
 
-def policy(counts: Floats, base: Floats | None, step: Floats, departs: Floats, kind: str) -> list[Adversary]:
-    """The adversaries, from noisy counts; `base` are those of residents, where counts are of newcomers.
+def policy(
+    counts: Floats, base: Floats | None, step: Floats, departs: Floats, kind: str, months: int = 1
+) -> list[Adversary]:
+    """The adversaries, from noisy counts; `base` are those of residents, where counts are of newcomers of some months.
 
     As many people with a value come as leave, or the register would not be what it is: without newcomers' counts, their
     shares are those of residents times departure rates.
@@ -166,11 +169,12 @@ def policy(counts: Floats, base: Floats | None, step: Floats, departs: Floats, k
     if base is not None:
         by_class = normalized(shares_of(base) * departs)
         alike = normalized(shares_of(base.sum(0, keepdims=True)) * departs)
-    every = np.repeat(shares_of(counts.sum(0, keepdims=True), alike), len(counts), axis=0)
+    noise = noise_of(EPSILON) * months
+    every = np.repeat(shares_of(counts.sum(0, keepdims=True), alike, noise=noise * len(counts)), len(counts), axis=0)
     known = Adversary("people alike", every, step)
     if kind == "alike":
         return [known]
-    return [known, Adversary("class prior, departure rates", shares_of(counts, by_class), step, departs)]
+    return [known, Adversary("class prior, departure rates", shares_of(counts, by_class, noise=noise), step, departs)]
 
 
 # --- what adversaries know -------------------------------------------------------------------------------------------

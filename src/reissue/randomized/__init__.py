@@ -30,7 +30,7 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
 
 from reissue.randomized.adversaries import Adversary, ProtectedEvents
 from reissue.randomized.audit import PublicRecord, exact_posteriors, log_odds, public_record
-from reissue.randomized.classes import ValueClasses, grow_classes, noisy_counts, shares_of
+from reissue.randomized.classes import ValueClasses, grow_classes, noise_of, noisy_counts, shares_of
 from reissue.randomized.estimate import Inference, counts, mean, regression
 from reissue.randomized.series import Judgement, Mechanism, Randomized, Remembered, TrueValues, mechanism, publish
 from reissue.randomized.side import CLASS, SideTable, side_table
@@ -54,6 +54,7 @@ __all__ = [
     "log_odds",
     "mean",
     "mechanism",
+    "noise_of",
     "noisy_counts",
     "public_record",
     "publish",

@@ -13,8 +13,14 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.counting.hashing import siphash_words
 from reissue.errors import InputError
+from reissue.randomized.adversaries import normalized
 
-__all__ = ["ValueClasses", "grow_classes", "noisy_counts", "shares_of"]
+__all__ = ["ValueClasses", "grow_classes", "noise_of", "noisy_counts", "shares_of"]
+
+_LEAST = 1e-9
+"""Added to every share, so that none is 0."""
+_FLOOR = 0.05
+"""The least that a count may leave of what was expected: noise can make counts negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,15 +138,44 @@ def noisy_counts(
     return np.asarray(counts + rng.geometric(stop, shape) - rng.geometric(stop, shape), np.float64)
 
 
-def shares_of(counts: Floats, base: Floats | None = None) -> Floats:
-    """Classes x values: shares by class, as if one more person were there for every value.
+def noise_of(epsilon: float) -> float:
+    """The variance of the noise in one of `noisy_counts`."""
+    kept = np.exp(-epsilon / 2)
+    return float(2 * kept / (1 - kept) ** 2)
 
-    Those are spread as in all classes together, or as in `base` (shares, by class) if more is known from elsewhere.
+
+def shares_of(counts: Floats, base: Floats | None = None, *, noise: float = 0.0) -> Floats:
+    """Classes x values: shares by class, from counts of few people.
+
+    Without `base` (residents, who are many) it is as if one more person were there for every value, spread as in all
+    classes together. `base` are shares by class known from elsewhere, for newcomers, who are few: those are corrected
+    twice, value by value in all classes together and then class by class. Each correction is shrunk as far as the
+    counts are random (a gamma prior on the ratio to what was expected, its variance by moments): empirical Bayes.
+
+    Parameters
+    ----------
+    counts
+        Classes x values.
+    base
+        Shares of the same shape.
+    noise
+        The variance of the noise in a count; used with `base`.
     """
-    counts = np.maximum(counts, 0)
     size = counts.shape[1]
     if base is None:
+        counts = np.maximum(counts, 0)
         every = counts.sum(0) + 1 / size
-        base = every / every.sum()
-    found = counts + size * base
-    return np.asarray(found / found.sum(1, keepdims=True), np.float64)
+        return normalized(counts + size * every / every.sum())
+    people = np.maximum(counts.sum(1, keepdims=True), 1)
+    mean = normalized(base + _LEAST) * people
+    pooled = _shrunk(counts.sum(0), mean.sum(0), noise * len(counts)) / mean.sum(0)
+    mean = normalized(mean * pooled) * people
+    return normalized(_shrunk(counts, mean, noise))
+
+
+def _shrunk(counts: Floats, mean: Floats, noise: float) -> Floats:
+    """Expected counts, moved towards the counts as far as those differ by more than chance and noise do."""
+    chance = mean + noise
+    spread = max(float(((counts - mean) ** 2 - chance).sum() / (mean**2).sum()), 0.0)
+    weight = spread * mean**2 / (spread * mean**2 + chance)
+    return np.maximum(mean + weight * (counts - mean), _FLOOR * mean)
