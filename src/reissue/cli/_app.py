@@ -17,7 +17,6 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from reissue.cli import _render
-from reissue.cli._renamed import by_current_names
 from reissue.errors import NO_MEMORY, InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
@@ -25,14 +24,15 @@ __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 WORK = (
     "open",
     "init",
-    "compare-settings",
+    "compare",
     "plan",
     "anonymize",
     "check",
     "attack",
     "publish",
     "ledger",
-    "measure",
+    "utility",
+    "estimate",
     "demo",
 )
 """The modules in `commands`, in the order that help shows them."""
@@ -111,13 +111,13 @@ def load(asked: str = "") -> typer.Typer:
 
         completion_init()
     for name in [asked] if asked in COMMANDS else COMMANDS:
-        import_module(f"reissue.cli.commands.{'about.' if name in ABOUT else ''}{name.replace('-', '_')}")
+        import_module(f"reissue.cli.commands.{'about.' if name in ABOUT else ''}{name}")
     app.registered_commands.sort(key=lambda one: COMMANDS.index(_module_of(one.callback)))
     return app
 
 
 def _module_of(command: object) -> str:
-    return command.__module__.rpartition(".")[2].replace("_", "-")
+    return command.__module__.rpartition(".")[2]
 
 
 def main() -> None:
@@ -138,7 +138,7 @@ def _warn(message: Warning | str, *_: object) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever happens, no data value is shown."""
-    as_json, arguments = "--json" in arguments, by_current_names(arguments)
+    as_json = "--json" in arguments
     try:
         return load(next(iter(arguments), ""))(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
     except typer.TyperException as problem:

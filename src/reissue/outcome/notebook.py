@@ -4,10 +4,9 @@ from functools import singledispatch
 
 from reissue._notebook import card
 from reissue.attacks.findings import Findings
-from reissue.outcome import check, findings, plan, price, utility
+from reissue.outcome import check, estimation, findings, plan, utility
 from reissue.publishing.plan import Plan
-from reissue.publishing.price import Price
-from reissue.utility import Utility
+from reissue.utility import Estimation, Utility
 from reissue.verify.check import Check
 
 __all__ = ["card_of"]
@@ -54,9 +53,7 @@ def _(result: Utility) -> str:
 
 
 @card_of.register
-def _(result: Price) -> str:
-    view = price.view_of(result)
-    said = " ".join(
-        (view.headline.sentence, view.headline.next, *view.sentences, *(one.sentence for one in view.cheaper))
-    )
-    return card(said, view.columns.headings, view.columns.rows, mark=view.headline.mark)
+def _(result: Estimation) -> str:
+    view = estimation.view_of(result)
+    rows = [(one.caption, *row) for one in view.tables for row in one.rows]
+    return card(" ".join(view.sentences), ["", *view.tables[0].headings], rows)

@@ -40,6 +40,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from reissue._arrays import Floats, Ints
 from reissue.errors import DataError, InputError
@@ -54,7 +55,9 @@ _VERSION = 1
 _OWN = ("chance", "share", "expected", "unbiased", "truth", "condition", "definition", "version")
 _BORROWED = 1.0
 """People's worth of all rows that each class borrows, so that no value of it is without any."""
-_STEPS, _SETTLED = 500, 1e-5
+_LEAST = 1e-9
+"""Keeps quotients finite."""
+_STEPS, _SETTLED = 500, 1e-4
 """Rounds of EM at most; and the share of people by which a count may still move."""
 _SINGULAR = 1e-10
 """Smaller singular values, as a share of the largest, are left out of inverses."""
@@ -108,6 +111,19 @@ class SideTable:
     def unbiased(self) -> Floats:
         """The same shape: the inverse of `chance`; sums to 1 over true values."""
         return np.asarray(np.linalg.pinv(self.chance, rcond=_SINGULAR), np.float64)
+
+    def collapsed(self, member: Floats) -> Floats:
+        """Classes x published values x categories: weights of categories of true values.
+
+        `member` (values x categories) says which values are in each. The mean of the weights is 1 at the true category
+        and 0 at all others, if the class's shares hold within each category; of all such weights these have the least
+        variance (generalized least squares). They sum to 1 over categories.
+        """
+        mass = self.share @ member
+        given = np.einsum("cv,vk,cvy->cky", self.share, member, self.chance) / mass[:, :, np.newaxis]
+        root = np.sqrt(np.einsum("cv,cvy->cy", self.share, self.chance))[:, np.newaxis, :]
+        scaled = given / root
+        return np.asarray((np.linalg.pinv(scaled @ scaled.swapaxes(1, 2)) @ scaled / root).swapaxes(1, 2), np.float64)
 
     @cached_property
     def condition(self) -> Floats:
@@ -207,14 +223,16 @@ def side_table(
     classes: Ints,
     number: int,
     *,
+    worth: float = 1.0,
     values: pl.DataFrame | None = None,
     definitions: Sequence[str] = (),
 ) -> SideTable:
     """Summarize what is public about a release's rows by class.
 
-    The priors behind beliefs may be wrong for these people, and estimates must not inherit that. So each class gets the
-    shares of true values under which its published values are likeliest (EM), in place of the prior's. At a first
-    publication `chance` is then the first matrix itself, whatever the prior was.
+    The priors behind beliefs may be wrong for these people, and `chance` must not inherit that: it is computed with
+    the shares of true values under which the published values of the class are likeliest (EM), in place of the
+    prior's. At a first publication it is then the first matrix itself, whatever the prior was. `share` uses the prior
+    too, which noisy counts of these people made: it is far more precise than published values are.
 
     Parameters
     ----------
@@ -224,6 +242,9 @@ def side_table(
         Rows x values: what is believed of each row, and what presence alone tells.
     number
         How many classes there are.
+    worth
+        How many rows of evidence the prior of a row counts as in `share`; 0 if it does not tell classes apart, or comes
+        from elsewhere.
     values
         What each code means: a row for each value, a column for each sensitive column as the release has it. Without
         them codes are their own names, in a column `value`.
@@ -231,28 +252,32 @@ def side_table(
         Each class in words.
     """
     size = belief.shape[1]
-    fitted = _fitted(belief, prior, classes, number)
     joint = np.zeros((number, size, size))
-    np.add.at(joint.swapaxes(1, 2), (classes, published), fitted)
-    every = joint.sum(0) + 1e-9 * np.eye(size)
-    joint = joint + _BORROWED * every / every.sum()
-    share = normalized(joint.sum(2))
+    np.add.at(joint.swapaxes(1, 2), (classes, published), _fitted(belief, prior, classes, number, 0.0))
+    every = joint.sum(0) + _LEAST * np.eye(size)
+    chance = normalized(joint + _BORROWED * every / every.sum())
+    share = _totals(_fitted(belief, prior, classes, number, worth), classes, number) + every.sum(1) / every.sum()
     named = pl.DataFrame({"value": np.arange(size)}) if values is None else values
-    return SideTable(normalized(joint), share, named, tuple(definitions))
+    return SideTable(chance, normalized(share), named, tuple(definitions))
 
 
-def _fitted(belief: Floats, prior: Floats, classes: Ints, number: int) -> Floats:
+def _fitted(belief: Floats, prior: Floats, classes: Ints, number: int, worth: float) -> Floats:
     """Beliefs with the priors of each class tilted until, value by value, they agree with what is believed on average.
 
-    One person's worth of the prior stays with every value, so that no share becomes 0.
+    The prior counts as `worth` rows for each row, and one more for each class, so that no share becomes 0.
     """
-    tilt = np.ones((number, belief.shape[1]))
+    tilt, expected = np.ones((number, belief.shape[1])), _totals(prior, classes, number) + _LEAST
+    weight = worth + 1 / expected.sum(1, keepdims=True)
     for _ in range(_STEPS):
-        after, before = (normalized(one * tilt[classes]) for one in (belief, prior))
-        sums = np.ones((2, *tilt.shape))
-        np.add.at(sums[0], classes, after)
-        np.add.at(sums[1], classes, before)
-        tilt = tilt * sums[0] / sums[1]
-        if np.abs(sums[0] - sums[1]).max() < _SETTLED * len(belief):
+        after, before = (_totals(normalized(one * tilt[classes]), classes, number) for one in (belief, prior))
+        step = (after + weight * expected) / ((1 + weight) * before + _LEAST)
+        tilt = tilt * step
+        if np.abs(before * (step - 1)).max() < _SETTLED * len(belief):
             break
     return normalized(belief * tilt[classes])
+
+
+def _totals(rows: Floats, classes: Ints, number: int) -> Floats:
+    """Sums by class."""
+    member = sparse.csr_array((np.ones(len(classes)), (classes, np.arange(len(classes)))), (number, len(classes)))
+    return np.asarray(member @ rows)

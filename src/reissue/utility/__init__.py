@@ -1,4 +1,4 @@
-"""Utility: what a release lost. `measure` combines the measures of the modules."""
+"""Utility: what a release lost. `measure` and `compare` combine the measures of the modules."""
 
 from reissue.utility.estimates import Comparison, Estimate, Line
 from reissue.utility.loss import attribute_losses, average_group_size, discernibility, information_loss, shares_of
@@ -13,15 +13,19 @@ from reissue.utility.queries import (
     query_error,
     true_counts,
 )
+from reissue.utility.randomized import Analysis, EstimatedLine, Estimation, estimate
 from reissue.utility.tabulation import CrossTable, Distribution, PairedRows, cross_table, distributions, paired_rows
 from reissue.utility.transitions import Transition, Transitions, transitions
 
 __all__ = [
     "WORKLOADS",
+    "Analysis",
     "Comparison",
     "CrossTable",
     "Distribution",
     "Estimate",
+    "EstimatedLine",
+    "Estimation",
     "Line",
     "PairedRows",
     "Predicates",
@@ -37,6 +41,7 @@ __all__ = [
     "discernibility",
     "distributions",
     "draw_queries",
+    "estimate",
     "estimates",
     "information_loss",
     "measure",

@@ -23,7 +23,7 @@ from reissue.taxonomy.notation import span_of
 from reissue.taxonomy.tree import Level
 from reissue.utility.published import intervals
 
-__all__ = ["Formula", "PublishedRecords", "Records", "Scale", "Variable", "groups_of", "scale_of"]
+__all__ = ["Formula", "PublishedRecords", "Records", "Scale", "Variable", "groups_of", "middle_of", "scale_of"]
 
 _HELP = "Write it as  outcome ~ column + column;  a name with spaces or signs stands in backticks."
 
@@ -166,7 +166,7 @@ def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
     if kind.is_numeric() or kind in {pl.Boolean, pl.Date}:
         values = coding.leaves.to_physical().cast(pl.Float64).to_numpy()
     elif bands and coding.hierarchy.kind != "prefix":
-        read = [_middle(name) for name in coding.leaves.cast(pl.String).to_list()]
+        read = [middle_of(name) for name in coding.leaves.cast(pl.String).to_list()]
         if None in read or not read:
             return None
         values = np.array(read, np.float64)
@@ -175,7 +175,7 @@ def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
     return np.append(values, np.nan) if coding.taxonomy.missing else values.astype(np.float64)
 
 
-def _middle(text: str) -> float | None:
+def middle_of(text: str) -> float | None:
     """The middle of a band: `3-5`, `[20, 34]`, `v6-8`; of a half-open one, its end."""
     span = span_of(text)
     ends = [] if span is None or span.days else [float(end) for end in (span.low, span.high) if np.isfinite(end)]

@@ -19,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from reissue._notebook import notebook
-from reissue._renamed import renamed
 from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import DataError, InputError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
@@ -211,11 +210,10 @@ def unmet(
     return tuple(one for one in judged if not one.met)
 
 
-@renamed(requirement="require")
 def check(
     published: Any,
     schema: Schema | Mapping[str, Any] | str | Path,
-    require: Requirement | str | None = None,
+    requirement: Requirement | str | None = None,
     *,
     by: str | None = None,
     dialect: Dialect = FOUND,
@@ -237,7 +235,7 @@ def check(
         "sensitive".
     schema
         The roles of the columns. With a taxonomy of the sensitive column, distances that use it are measured too.
-    require
+    requirement
         What every group should meet, such as "k=5 & l=3".
     by
         A column that numbers the groups. By default the column `group` of our own releases, else records with equal
@@ -285,7 +283,7 @@ def check(
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
     inputs = RiskInputs(population, sampling, weights, household, largest, known, dialect)
-    requirement = None if require is None else parse(require)
+    requirement = None if requirement is None else parse(requirement)
     schema = Schema.read(schema)
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")

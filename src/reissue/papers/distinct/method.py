@@ -24,6 +24,7 @@ from reissue.errors import DataError, InputError, InternalError, NotMetError, Sc
 from reissue.methods.invariance.plan import (
     FORM,
     INELIGIBLE,
+    KEEPS_VALUES,
     codes_of,
     form_of,
     m_of,
@@ -60,6 +61,7 @@ __all__ = ["distinct"]
     },
     state=DistinctState,
     m_requirement="m-unique",
+    remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
     suggestion=Suggestion(
         suits=lambda answers: answers["changes"],
         rank=1,

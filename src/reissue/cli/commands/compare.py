@@ -1,4 +1,4 @@
-"""`reissue compare-settings`: which k and which method, for one table."""
+"""`reissue compare`: which k and which method, for one table."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +15,8 @@ _BAR = 24
 """Characters of the longest bar."""
 
 
-@app.command("compare-settings")
-def compare_settings(
+@app.command()
+def compare(
     data: Annotated[Any, typer.Argument(parser=source_of, metavar="DATA", help=f"The table: {TABLES}")],
     schema: SchemaOption,
     require: Annotated[
@@ -28,18 +28,19 @@ def compare_settings(
     as_json: JsonOption = False,
 ) -> None:
     """Show what one release of a table would lose, with k from 2 to 50 and several methods; nothing is written."""
-    from reissue.publishing.plan import compare_settings as compared
+    from reissue.cli.commands.plan import seconds_of
+    from reissue.publishing.plan import compare_settings
     from reissue.schema import Schema
 
     plan, dialect = Schema.load(schema), dialect_of(reading)
     say_reading([data], dialect, quiet=as_json)
     with _render.watching("Comparing") as progress:
-        found = compared(
+        found = compare_settings(
             data,
             plan,
             methods=method or (),
             require=require,
-            budget=budget,
+            budget=seconds_of(budget) or 60.0,
             dialect=dialect,
             progress=progress,
         )
