@@ -18,7 +18,8 @@ from benchmarks._waves import SOURCES, Waves
 from reissue import synth
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
-from reissue.publishing.plan import Limits, Plan, plan
+from reissue.publishing.plan import Limits, Plan
+from reissue.publishing.plan import plan_series as plan
 from reissue.publishing.publish import publish
 from reissue.publishing.refusal import RefusedError
 from reissue.release.release import Release

@@ -39,10 +39,22 @@ def _readable(default: Any, package: griffe.Module) -> Any:
         return "..."
     if isinstance(default, griffe.ExprName) and default.name.isupper():
         return _value_of(default, package) or "..."
+    if isinstance(default, griffe.ExprAttribute):
+        return _default_of(default, package) or default
     if isinstance(default, griffe.ExprSubscript) and isinstance(default.left, griffe.ExprName):
         items = getattr(_value_of(default.left, package), "elements", ())
         return items[int(str(default.slice))] if str(default.slice).isdigit() and items else default
     return default
+
+
+def _default_of(default: griffe.ExprAttribute, package: griffe.Module) -> Any:
+    """Return the default of a dataclass's field, `Limits.suppress`, that another function takes over."""
+    path = default.canonical_path.removeprefix(f"{package.name}.")
+    try:
+        value = getattr(package[path], "value", None)
+    except (KeyError, griffe.GriffeError):
+        return None
+    return _readable(value, package)
 
 
 def _value_of(name: griffe.ExprName, package: griffe.Module) -> Any:

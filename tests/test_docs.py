@@ -102,7 +102,9 @@ def test_every_public_name_is_in_the_python_reference() -> None:
 
 
 def test_every_command_is_a_module_and_every_module_a_command() -> None:
-    modules = {path.stem for path in (ROOT / "src" / "reissue" / "cli" / "commands").rglob("[!_]*.py")}
+    modules = {
+        path.stem.replace("_", "-") for path in (ROOT / "src" / "reissue" / "cli" / "commands").rglob("[!_]*.py")
+    }
     assert modules == set(COMMANDS)
 
 

@@ -42,7 +42,7 @@ def test_what_is_built_can_be_installed_and_used(kind: str, tmp_path: Path) -> N
     ran(command, "init", "patients.csv", folder=tmp_path)
     ran(command, "anonymize", "patients.csv", "-s", "schema.toml", "-r", "k=3", folder=tmp_path)
     ran(command, "check", "patients.release.csv", "-s", "schema.toml", "-r", "k=3", folder=tmp_path)
-    lost = ("utility", "patients.csv", "patients.release.csv", "-s", "schema.toml", "--report", "lost.html")
+    lost = ("measure", "patients.csv", "patients.release.csv", "-s", "schema.toml", "--report", "lost.html")
     ran(command, *lost, folder=tmp_path)
     assert "<html" in (tmp_path / "lost.html").read_text()
     assert "pip install 'reissue[excel]'" in _refusal(command, tmp_path)

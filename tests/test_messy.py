@@ -42,7 +42,7 @@ def walk(table: Messy, folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     codes = [ran("init", table.path, "--out", schema)]
     codes += [ran("anonymize", table.path, "--schema", schema, "--require", "k=3", "--out", release)]
     codes += [ran("check", release, "--schema", schema, "--require", "k=3")]
-    codes += [ran("utility", table.path, release, "--schema", schema, "--queries", "20")]
+    codes += [ran("measure", table.path, release, "--schema", schema, "--queries", "20")]
     codes += [ran("publish", table.path, "--schema", schema, "--ledger", folder / "x.ledger", "--force")]
     said = capsys.readouterr()
     assert codes == [0, 0, 0, 0, 0], said.err

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
     from reissue.installation import doctor
     from reissue.ledger import Ledger
+    from reissue.ledger.store import MissingFileError, NoLedgerError
     from reissue.people.knowledge import Knowledge
     from reissue.policy import Policy
     from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
     from reissue.publishing.folder import anonymize_folder, anonymize_frame
-    from reissue.publishing.plan import Plan, plan
-    from reissue.publishing.publish import publish
+    from reissue.publishing.plan import Plan, Setting, Settings, compare_settings, plan
+    from reissue.publishing.price import Price
+    from reissue.publishing.publish import preview, publish
     from reissue.publishing.refusal import RefusedError
     from reissue.release.release import Release
     from reissue.requirements import (
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     )
     from reissue.schema import Role, Schema
     from reissue.taxonomy.codings import Hierarchy
-    from reissue.utility import Estimation, Utility, compare, estimate, measure
+    from reissue.utility import Estimation, Utility, estimate, measure
     from reissue.verify.check import Check, check
 
 __all__ = [
@@ -78,11 +80,14 @@ __all__ = [
     "LDiversity",
     "Ledger",
     "MUnique",
+    "MissingFileError",
+    "NoLedgerError",
     "NotMetError",
     "NotWrittenError",
     "Personalized",
     "Plan",
     "Policy",
+    "Price",
     "RecursiveLDiversity",
     "RefusedError",
     "ReissueError",
@@ -93,6 +98,8 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SchemaProposal",
+    "Setting",
+    "Settings",
     "SimpleLDiversity",
     "TCloseness",
     "Table",
@@ -104,11 +111,12 @@ __all__ = [
     "anonymize_frame",
     "attack",
     "check",
-    "compare",
+    "compare_settings",
     "doctor",
     "estimate",
     "measure",
     "plan",
+    "preview",
     "propose",
     "publish",
     "publish_folder",
@@ -122,6 +130,7 @@ _PLACES = {
     "reissue.files.dialect": "Dialect",
     "reissue.installation": "doctor",
     "reissue.ledger": "Ledger",
+    "reissue.ledger.store": "MissingFileError NoLedgerError",
     "reissue.people.knowledge": "Knowledge",
     "reissue.policy": "Policy",
     "reissue.proposing.schema_proposal": "SchemaProposal propose",
@@ -129,23 +138,32 @@ _PLACES = {
     "reissue.publishing.attack": "attack",
     "reissue.publishing.folder": "anonymize_folder anonymize_frame",
     "reissue.publishing.publish_folder": "publish_folder",
-    "reissue.publishing.plan": "Plan plan",
-    "reissue.publishing.publish": "publish",
+    "reissue.publishing.plan": "Plan Setting Settings compare_settings plan",
+    "reissue.publishing.price": "Price",
+    "reissue.publishing.publish": "preview publish",
     "reissue.publishing.refusal": "RefusedError",
     "reissue.release.release": "Release",
     "reissue.requirements": "KE KM AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity "
     "KAnonymity LDiversity MUnique Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
     "reissue.schema": "Role Schema",
     "reissue.taxonomy.codings": "Hierarchy",
-    "reissue.utility": "Estimation Utility compare estimate measure",
+    "reissue.utility": "Estimation Utility estimate measure",
     "reissue.verify.check": "Check check",
 }
 """Where each public name lives. It is imported when it is first asked for: `reissue --help` needs none of them."""
 _HOME = {name: module for module, names in _PLACES.items() for name in names.split()}
+_RENAMED = {"compare": ("reissue.utility", "measure")}
+"""Public names of the last release, where each lives now, and what it is called."""
 
 
 def __getattr__(name: str) -> Any:
     """The public names."""
+    if name in _RENAMED:
+        from reissue._renamed import warn_renamed
+
+        module, new = _RENAMED[name]
+        warn_renamed(f"reissue.{name}", f"reissue.{new}")
+        return getattr(import_module(module), name)
     if name not in _HOME:
         raise AttributeError(f"module 'reissue' has no attribute {name!r}")
     found = getattr(import_module(_HOME[name]), name)

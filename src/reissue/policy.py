@@ -28,6 +28,7 @@ _KEYS = (
     "suppress",
     "counterfeits",
     "repair",
+    "max_loss",
     "attacks",
     "limits",
     "knowledge",
@@ -69,6 +70,8 @@ class Policy:
     """Maximum share of counterfeit records, relative to the people published."""
     repair: float = MOST_REPAIR
     """Maximum additional information loss from joining groups, where people would otherwise be exposed."""
+    max_loss: float | None = None
+    """Maximum information loss of a release; None: any."""
     attacks: tuple[str, ...] | None = None
     """The attacks that a release must withstand; None for all."""
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -135,6 +138,7 @@ class Policy:
             suppress=_share(section, "suppress", 0.0, below=True),
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
             repair=_share(section, "repair", MOST_REPAIR, what="an information loss"),
+            max_loss=_share(section, "max_loss", 1.0, what="an information loss") if "max_loss" in section else None,
             attacks=attacks,
             limits=_limits(section),
             limit=protection.limit if "limit" in section else None,

@@ -130,6 +130,8 @@ class Schema:
         provider: str | None = None,
         keep: Sequence[str] = (),
         taxonomies: Mapping[str, Hierarchy] | None = None,
+        updates: Section | None = None,
+        policy: Section | None = None,
         several_rows: bool | None = None,
     ) -> "Schema":
         """A schema from lists of column names, for those who write no TOML."""
@@ -141,7 +143,7 @@ class Schema:
         roles |= {provider: Role.PROVIDER} if provider else {}
         if len(roles) < len(quasi) + len(sensitive) + len(keep) + bool(identifier) + bool(provider):
             raise SchemaError("A column can have one role only.")
-        return cls(roles, dict(taxonomies or {}), several_rows=several_rows)
+        return cls(roles, dict(taxonomies or {}), updates or {}, policy or {}, several_rows=several_rows)
 
     def of(self, role: Role) -> tuple[str, ...]:
         """Return the columns with this role, in order."""
@@ -284,8 +286,9 @@ class Schema:
     def read(cls, given: "Schema | Mapping[str, Any] | str | Path") -> "Schema":
         """A schema as it is, from a dict, or from the file at a path.
 
-        A dict has the sections of a schema file, `{"columns": {"age": "quasi"}, "taxonomy": {"age": {"flat": True}}}`,
-        or just the roles: `{"age": "quasi", "disease": "sensitive"}`.
+        A dict has the roles of columns, and the other sections of a schema file beside them:
+        `{"age": "quasi", "disease": "sensitive", "policy": {"require": "k=5"}}`. Roles may have a section of their own
+        as in the file: `{"columns": {"age": "quasi"}, "taxonomy": {"age": {"flat": True}}}`.
         """
         if isinstance(given, Schema):
             return given
@@ -293,8 +296,11 @@ class Schema:
             return cls.load(given)
         if not isinstance(given, Mapping):
             raise SchemaError("The schema must be a Schema, a dict of roles by column, or the path of a schema file.")
-        sections = given if isinstance(given.get("columns"), Mapping) else {"columns": given}
-        return cls._of_sections(sections, Path())
+        if isinstance(given.get("columns"), Mapping):
+            return cls._of_sections(given, Path())
+        # A role is a text and a section a mapping: a column may be called `policy`.
+        sections = {name: one for name, one in given.items() if name in _SECTIONS and isinstance(one, Mapping)}
+        return cls._of_sections({"columns": {n: r for n, r in given.items() if n not in sections}, **sections}, Path())
 
     def dumps(self) -> str:
         """Return the schema as TOML text, which `loads` with the same folder reads."""
@@ -327,7 +333,7 @@ def _refuse_nesting(document: Any) -> None:
 def _role(name: str, role: object) -> Role:
     if not isinstance(role, str):
         raise SchemaError(f"The role of column '{name}' must be a text. A name with a dot in it must stand in quotes.")
-    written = role.strip().lower().replace("_", "-")
+    written = "-".join(role.lower().replace("_", " ").split())
     try:
         return Role(_SYNONYMS.get(written, written))
     except ValueError:

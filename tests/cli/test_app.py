@@ -40,7 +40,7 @@ def test_the_version(reissue: Reissue) -> None:
         (["anonimize"], "No such command"),
         (["check", "--nothing"], "No such option"),
         (["anonymize", "x.csv"], "Missing option '--schema'"),
-        (["utility", "a.csv", "b.csv", "-s", "s.toml", "--queries", "many"], "--queries"),
+        (["measure", "a.csv", "b.csv", "-s", "s.toml", "--queries", "many"], "--queries"),
     ],
 )
 def test_a_command_line_that_cannot_be_read(reissue: Reissue, arguments: list[str], message: str) -> None:

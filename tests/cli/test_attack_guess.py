@@ -74,14 +74,14 @@ def test_columns_can_be_named_instead(reissue: Reissue) -> None:
 
 @pytest.mark.usefixtures("published")
 def test_who_was_there_is_given_as_a_folder_of_tables(reissue: Reissue) -> None:
-    long = reissue(*ATTACK, "--schema", "true.toml", "--knows", "members=who", "--json")
+    long = reissue(*ATTACK, "--schema", "true.toml", "--knowledge", "members=who", "--json")
     short = reissue(*ATTACK, "--schema", "true.toml", "--members", "who", "--json")
     assert long.json == short.json
     guessed = reissue(*ATTACK, "--members", "who", "--json").json
     assert "'patient' is taken to be the identifier in the tables of people." in guessed["assumed"]
     numbers = [{one["attack"]: one["people"] for one in answer["findings"]} for answer in (guessed, short.json)]
     assert numbers[0] == numbers[1]
-    twice = reissue(*ATTACK, "--members", "who", "--knows", "members=who")
+    twice = reissue(*ATTACK, "--members", "who", "--knowledge", "members=who")
     assert twice.code == 2
     assert "given twice" in twice.err
 
@@ -90,7 +90,7 @@ def test_who_was_there_is_given_as_a_folder_of_tables(reissue: Reissue) -> None:
 def test_everyone_is_given_as_a_table(reissue: Reissue, tmp_path: Path) -> None:
     MONTHS[0].write_csv(tmp_path / "everyone.csv")
     one = ("attack", "jan.csv", "--schema", "true.toml", "--only", "definetti", "--json")
-    long, short = reissue(*one, "--knows", "population=everyone.csv"), reissue(*one, "--people", "everyone.csv")
+    long, short = reissue(*one, "--knowledge", "population=everyone.csv"), reissue(*one, "--population", "everyone.csv")
     assert short.json == long.json
     assert short.json["findings"][0]["status"] != "not_run"
 

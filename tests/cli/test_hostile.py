@@ -219,7 +219,7 @@ def test_one_column_that_nobody_knows_is_an_error(reissue: Reissue, tmp_path: Pa
     (tmp_path / "x.csv").write_text("a\n" + "1\n2\n" * 10)
     (tmp_path / "s.toml").write_text(f'[columns]\na = "{role}"\n')
     for given in (("x.csv",), ("x.csv", "x.csv")):
-        for more in ((), ("--people", "x.csv")):
+        for more in ((), ("--population", "x.csv")):
             outcome = reissue("attack", *given, "--schema", "s.toml", *more)
             assert (outcome.code, "needs a quasi-identifier" in outcome.err) == (2, True), outcome.err
 

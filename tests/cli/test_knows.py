@@ -31,18 +31,18 @@ def clinic(tmp_path: Path) -> None:
 
 WORK = ("anonymize", "patients.csv", "-s", "clinic.toml", "-o", "out.csv")
 ATTACK = ("attack", "out.csv", "-s", "clinic.toml", "--only", "minimality")
-KNOWS = ("--knows", "algorithm=topdown", "--knows", "requirement=simple-l=2:HIV")
+KNOWS = ("--knowledge", "algorithm=topdown", "--knowledge", "requirement=simple-l=2:HIV")
 
 
 @pytest.mark.usefixtures("clinic")
 def test_andre_and_kim(reissue: Reissue) -> None:
     assert reissue(*WORK, "-r", "simple-l=2:HIV", "--method", "topdown").code == 0
-    outcome = reissue(*ATTACK, *KNOWS, "--knows", "population=voters.csv", "--json")
+    outcome = reissue(*ATTACK, *KNOWS, "--knowledge", "population=voters.csv", "--json")
     assert outcome.code == 1
     (finding,) = outcome.json["findings"]
     assert (finding["people"], finding["worst"], finding["details"]["problematic"]) == (2, 1.0, 2)
     assert finding["details"]["credibility"] == 1.0
-    known = (*KNOWS, "--knows", "population=patients.csv", "--json")
+    known = (*KNOWS, "--knowledge", "population=patients.csv", "--json")
     outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *known)
     assert "mechanism" not in {each["attack"] for each in outcome.json["findings"]}, "it is run where it is named"
     outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *known, "--only", "mechanism", "--only", "definetti")
@@ -57,10 +57,17 @@ def test_what_is_not_known_is_not_run(reissue: Reissue) -> None:
     assert reissue(*WORK, "-r", "simple-l=2:HIV", "--method", "topdown").code == 0
     outcome = reissue(*ATTACK, "--json")
     assert outcome.json["findings"][0]["status"] == "not_run"
-    outcome = reissue(*ATTACK, "--knows", "population=voters.csv", "--only", "mechanism", *KNOWS, "--json")
+    outcome = reissue(*ATTACK, "--knowledge", "population=voters.csv", "--only", "mechanism", *KNOWS, "--json")
     reasons = {each["attack"]: each["reason"] for each in outcome.json["findings"]}
     assert "sensitive values are needed" in reasons["mechanism"]
-    other = ("--knows", "algorithm=pool", "--knows", "requirement=k=8", "--knows", "population=patients.csv")
+    other = (
+        "--knowledge",
+        "algorithm=pool",
+        "--knowledge",
+        "requirement=k=8",
+        "--knowledge",
+        "population=patients.csv",
+    )
     outcome = reissue("attack", "out.csv", "-s", "clinic.toml", "--only", "mechanism", *other, "--json")
     assert outcome.json["findings"][0]["status"] in {"not_run", "withstood"}
 
@@ -69,7 +76,7 @@ def test_what_is_not_known_is_not_run(reissue: Reissue) -> None:
 @pytest.mark.parametrize("wrong", ["algorithm", "algoritm=pool", "algorithm=pol", "requirement=z=1", "nothing=1"])
 def test_bad_knowledge_is_bad_input(reissue: Reissue, wrong: str) -> None:
     assert reissue(*WORK, "-r", "k=2").code == 0
-    assert reissue(*ATTACK, "--knows", wrong).code == 2
+    assert reissue(*ATTACK, "--knowledge", wrong).code == 2
 
 
 @pytest.mark.usefixtures("clinic")
@@ -107,9 +114,9 @@ def test_true_totals_come_from_a_file(reissue: Reissue, tmp_path: Path) -> None:
     frame["ill"].value_counts().write_csv(tmp_path / "totals.csv")
     (tmp_path / "bad.csv").write_text("ill\nflu\n")
     command = ("attack", "out.csv", "--schema", "schema.toml", "--only", "joint", "--members", "members", "--json")
-    plain, known = reissue(*command), reissue(*command, "--knows", "totals=totals.csv")
+    plain, known = reissue(*command), reissue(*command, "--knowledge", "totals=totals.csv")
     assert plain.json["findings"][0]["worst"] < known.json["findings"][0]["worst"]
-    bad = reissue(*command, "--knows", "totals=bad.csv")
+    bad = reissue(*command, "--knowledge", "totals=bad.csv")
     assert bad.code == 2
     assert "totals" in bad.json["error"]["message"]
 
@@ -127,7 +134,7 @@ def test_how_soon_people_leave_comes_from_a_file(reissue: Reissue, tmp_path: Pat
     (tmp_path / "leaving.csv").write_text("ill,leaves\nflu,0.9\ngout,0.05\n")
     command = ("attack", "1.csv", "2.csv", "--schema", "schema.toml", "--only", "joint", "--members", "members")
     plain, known = (
-        reissue(*command, *more, "--json").json["findings"][0] for more in ((), ("--knows", "leaving=leaving.csv"))
+        reissue(*command, *more, "--json").json["findings"][0] for more in ((), ("--knowledge", "leaving=leaving.csv"))
     )
     assert (plain["details"]["leaving"], known["details"]["leaving"]) == ("alike", "known")
     assert plain["worst"] == pytest.approx(2 / 3, abs=1e-6)
@@ -137,5 +144,5 @@ def test_how_soon_people_leave_comes_from_a_file(reissue: Reissue, tmp_path: Pat
     assert "This person is not in release 2 any more." in told
     for text, said in (("ill,leaves\nflu,2\n", "share"), ("ill\nflu\n", "lacking"), ("ill,leaves\na,0\na,1\n", "once")):
         (tmp_path / "bad.csv").write_text(text)
-        bad = reissue(*command, "--knows", "leaving=bad.csv", "--json")
+        bad = reissue(*command, "--knowledge", "leaving=bad.csv", "--json")
         assert (bad.code, said in bad.json["error"]["message"]) == (2, True)

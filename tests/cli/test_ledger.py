@@ -101,7 +101,7 @@ def test_what_each_release_lost_is_listed_as_utility_measures_it(reissue: Reissu
     listed = reissue("ledger", "list", "x.ledger", "--json").json["releases"]
     for number, one in enumerate(listed, start=1):
         tables = (f"{number}.csv", f"{number}.release.csv")
-        measured = reissue("utility", *tables, "--schema", "schema.toml", "--queries", "0", "--json").json["loss"]
+        measured = reissue("measure", *tables, "--schema", "schema.toml", "--queries", "0", "--json").json["loss"]
         assert one["loss"] == pytest.approx(measured, abs=1e-6)
     assert reissue("ledger", "recipients", "x.ledger", "--json").json == {"everyone": [1, 2]}
 

@@ -87,7 +87,7 @@ def test_attacking_never_replaces_what_it_reads(reissue: Reissue, tmp_path: Path
     for copy in ("people.csv", "members/1.csv", "x.ledger.key", "x.ledger/ledger.sqlite", "x.ledger/files/a"):
         shutil.copy(tmp_path / "1.csv", tmp_path / copy)
     before = contents(tmp_path)
-    known = ("--people", "people.csv", "--members", "members", "--schema", "schema.toml")
+    known = ("--population", "people.csv", "--members", "members", "--schema", "schema.toml")
     assert reissue("attack", "1.csv", *known, option, name, "--force").code == 2
     assert contents(tmp_path) == before
 

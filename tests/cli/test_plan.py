@@ -7,9 +7,9 @@ import pytest
 
 from reissue import synth
 from reissue.cli._app import BAD_INPUT, FINE, NOT_MET, run
-from reissue.cli.commands.plan import seconds_of
 from reissue.errors import InputError
 from reissue.policy import Policy
+from reissue.publishing.plan import seconds_of
 from reissue.schema import Schema
 from reissue.words import percent
 
@@ -28,7 +28,7 @@ def test_a_plan_writes_policy_page_and_schema(
     waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema, policy, page = (tmp_path / name for name in ("s.toml", "p.toml", "p.html"))
-    asked = ["plan", *waves, "--schema", str(schema), "--leave-out", "0.05", "--setting", "pool k=40 & simple-l=4"]
+    asked = ["plan", *waves, "--schema", str(schema), "--suppress", "0.05", "--setting", "pool k=40 & simple-l=4"]
     code = run([*asked, "--policy", str(policy), "--report", str(page), "--write"])
     shown = capsys.readouterr().out
     assert code == FINE, shown

@@ -99,7 +99,7 @@ def test_a_panel_is_published_attacked_and_compared(reissue: Reissue, tmp_path: 
     found = reissue("attack", *releases, "--schema", "schema.toml", "--only", "trajectory", "--limit", "trajectory=4")
     assert (found.code, "followed by their numbers" in found.out) == (0, True), found.err
     moved = reissue(
-        *("utility", "months/2.csv", releases[1], "--schema", "schema.toml", "--queries", "0", "--json"),
+        *("measure", "months/2.csv", releases[1], "--schema", "schema.toml", "--queries", "0", "--json"),
         *("--before", "months/1.csv", releases[0]),
     )
     assert moved.json["transitions"]["linked"]
@@ -166,6 +166,6 @@ def test_published_files_are_attacked_with_a_folder_of_members(reissue: Reissue)
     outcome = reissue("attack", *releases, "--schema", "schema.toml", "--only", "equivalence", "--json")
     assert outcome.json["findings"][0]["status"] == "not_run"
     for members in ("months", "months/1.csv, months/2.csv"):
-        knows = ("--knows", f"members={members}")
+        knows = ("--knowledge", f"members={members}")
         outcome = reissue("attack", *releases, "--schema", "schema.toml", "--only", "equivalence", "--json", *knows)
         assert outcome.json["findings"][0]["status"] in {"withstood", "exposed"}

@@ -17,11 +17,15 @@ from tests.cli.conftest import Reissue
 
 
 def test_compare_shows_loss_by_method_and_k(reissue: Reissue, hospital: pl.DataFrame) -> None:
-    outcome = reissue("compare", "patients.csv", "-s", "schema.toml", "--method", "pool", "--method", "mondrian")
+    outcome = reissue(
+        "compare-settings", "patients.csv", "-s", "schema.toml", "--method", "pool", "--method", "mondrian"
+    )
     assert outcome.code == 0, outcome.err
     assert "k=50" in outcome.out
     assert "█" in outcome.out
-    answer = reissue("compare", "patients.csv", "-s", "schema.toml", "--method", "pool", "-r", "l=2", "--json").json
+    answer = reissue(
+        "compare-settings", "patients.csv", "-s", "schema.toml", "--method", "pool", "-r", "l=2", "--json"
+    ).json
     losses = [answer["loss"]["pool"][str(k)] for k in (2, 3, 5, 10, 20, 50)]
     assert losses == sorted(losses)
     assert 0 < losses[0] < losses[-1] <= 1
@@ -29,11 +33,13 @@ def test_compare_shows_loss_by_method_and_k(reissue: Reissue, hospital: pl.DataF
 
 def test_compare_says_what_cannot_be_met_and_what_was_not_tried(reissue: Reissue, hospital: pl.DataFrame) -> None:
     hospital.head(12).write_csv("few.csv")
-    answer = reissue("compare", "few.csv", "-s", "schema.toml", "--method", "pool", "--json").json
+    answer = reissue("compare-settings", "few.csv", "-s", "schema.toml", "--method", "pool", "--json").json
     assert answer["loss"]["pool"]["50"] is None
-    outcome = reissue("compare", "patients.csv", "-s", "schema.toml", "--method", "pool", "--budget", "0.0001s")
+    outcome = reissue(
+        "compare-settings", "patients.csv", "-s", "schema.toml", "--method", "pool", "--budget", "0.0001s"
+    )
     assert "Not tried, for time was over" in outcome.out
-    assert reissue("compare", "patients.csv", "-s", "schema.toml", "--method", "zebra").code == 2
+    assert reissue("compare-settings", "patients.csv", "-s", "schema.toml", "--method", "zebra").code == 2
 
 
 @pytest.mark.parametrize("word", ["m-unique", "joint", "pool", "quasi-identifier", "k=5", "Counterfeit", "withstood"])

@@ -62,7 +62,7 @@ def test_from_a_table_to_a_checked_release_in_the_same_database(
     assert ri.Schema.load(schema).identifier == "id"
     assert ran("anonymize", table, "--schema", schema, "--require", "k=5", "--out", release) == 0
     assert ran("check", release, "--schema", schema, "--require", "k=5") == 0
-    assert ran("utility", table, release, "--schema", schema, "--queries", "20") == 0
+    assert ran("measure", table, release, "--schema", schema, "--queries", "20") == 0
     assert ran("anonymize", table, "--schema", schema, "--require", "k=5", "--out", release) == 2
     assert "--force to replace" in capsys.readouterr().err
     assert ran("anonymize", table, "--schema", schema, "--require", "k=9", "--out", release, "--force") == 0

@@ -256,11 +256,13 @@ FOLLOWING: Sequence[tuple[str, tuple[str, ...]]] = (
 def _answers(out: str, data: str, requirement: str, rng: random.Random) -> list[Command]:
     """What is asked about a release: check, utility and attacks."""
     both = [out, out.replace(".csv", ".sensitive.csv")] if rng.random() < 0.3 else [out]
-    knows = rng.choice([[], [], ["--people", data], ["--knows", "algorithm=pool", "--knows", "requirement=k=2"]])
+    knows = rng.choice(
+        [[], [], ["--population", data], ["--knowledge", "algorithm=pool", "--knowledge", "requirement=k=2"]]
+    )
     schema = rng.choice([["--schema", "s.toml"], ["--schema", "s.toml"], []])
     asked = [
         ["check", *both, "--schema", "s.toml", *rng.choice([[], ["--require", requirement]])],
-        ["utility", data, *both, "--schema", "s.toml", "--queries", "5"],
+        ["measure", data, *both, "--schema", "s.toml", "--queries", "5"],
         ["attack", *both, *schema, *knows, *rng.choice([[], ["--report", "r.html"]])],
     ]
     chosen = rng.sample(asked, rng.choice([1, 2]))
@@ -438,8 +440,8 @@ def _typed(rng: random.Random) -> Case:
         ("init", data, "--out", "new.toml"),
         ("attack", data, data),
         ("check", data, "--schema", "s.toml"),
-        ("utility", data, out, "--schema", "s.toml", "--queries", "4"),
-        ("attack", out, out, "--schema", "s.toml", "--people", data),
+        ("measure", data, out, "--schema", "s.toml", "--queries", "4"),
+        ("attack", out, out, "--schema", "s.toml", "--population", data),
         ("publish", data, "--ledger", "n.ledger", "--schema", "s.toml", "--out", "r1.csv"),
         ("ledger", "adopt", "a.ledger", data, "--schema", "s.toml"),
         ("check", data, data, "--series", "--schema", "s.toml"),
@@ -470,14 +472,14 @@ def _known(rng: random.Random) -> Case:
         files[f"private{number}.csv"] = _csv(columns).encode()
         files[f"members/m{number}.csv"] = _csv([c for c in columns if c.role in {"identifier", "quasi"}]).encode()
     schema = ("--schema", "s.toml")
-    knows = ("--knows", f"algorithm={rng.choice(['pool', 'mask', 'none'])}", "--knows", "requirement=k=2")
+    knows = ("--knowledge", f"algorithm={rng.choice(['pool', 'mask', 'none'])}", "--knowledge", "requirement=k=2")
     commands = [
         ("attack", "r1.csv", "r2.csv", *schema, "--members", "members"),
-        ("attack", "r1.csv", *schema, "--people", "data.csv", "--exact"),
+        ("attack", "r1.csv", *schema, "--population", "data.csv", "--exact"),
         ("attack", "private1.csv", "private2.csv", *schema, "--report", "r.html"),
         ("attack", "private1.csv", "private2.csv", *schema, "--m", "2", "--providers", "ward"),
         ("attack", "private1.csv", *schema, "--coalition", rng.choice(["A", "A,B", "A,B,C", "Z", ""])),
-        ("attack", "r1.csv", *schema, "--people", "data.csv", *knows),
+        ("attack", "r1.csv", *schema, "--population", "data.csv", *knows),
         ("attack", "r1.csv", "r2.csv", *schema, "--originals", "members", "--report", "r.html"),
         ("check", "private1.csv", "private2.csv", "--series", *schema),
         ("ledger", "adopt", "a.ledger", "r1.csv", "r2.csv", *schema),
@@ -499,7 +501,7 @@ def _broken(rng: random.Random) -> Case:
     commands = [
         ("anonymize", data, "--schema", wrong, "--require", "k=2", "--out", out, *rng.choice([(), ("--force",)])),
         ("check", data, "--schema", wrong),
-        ("utility", data, "data.csv", "--schema", wrong),
+        ("measure", data, "data.csv", "--schema", wrong),
         ("attack", data, "data.csv", *rng.choice([(), ("--schema", wrong), ("--quasi", "q0,q1", "--sensitive", "s2")])),
         (
             "publish",

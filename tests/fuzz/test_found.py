@@ -269,7 +269,7 @@ def test_people_of_other_types_than_the_release_cannot_be_linked(reissue: Reissu
     )
     for published in ("data.csv", "plain.csv"):
         PEOPLE.drop("id").write_csv(tmp_path / "plain.csv")
-        found = reissue("attack", published, "-s", "s.toml", "--people", "people.parquet", "--json")
+        found = reissue("attack", published, "-s", "s.toml", "--population", "people.parquet", "--json")
         assert found.code in {0, 1, 2, 3}, found.out
 
 

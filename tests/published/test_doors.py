@@ -135,7 +135,7 @@ def test_utility_reads_what_we_write(
     for number, (path, release) in enumerate(zip(files, released(case), strict=True), start=1):
         if not declared:
             Path(f"{number}.counterfeits.csv").unlink(missing_ok=True)
-        found = answer(capsys, "utility", f"people/{number}.csv", path, "--schema", "schema.toml", "--queries", "50")
+        found = answer(capsys, "measure", f"people/{number}.csv", path, "--schema", "schema.toml", "--queries", "50")
         assert found["rows"] == originals()[number - 1].height
         assert (found["added"], found["suppressed"]) == (release.counterfeits, release.suppressed)
         assert found["losses"]["birth"] == 0 or case.form.boxes
@@ -143,14 +143,14 @@ def test_utility_reads_what_we_write(
 
 @pytest.mark.parametrize(
     "extra",
-    [(), ("--people", "register.parquet"), pytest.param(("--people", "people/1.csv"), marks=pytest.mark.slow)],
+    [(), ("--population", "register.parquet"), pytest.param(("--population", "people/1.csv"), marks=pytest.mark.slow)],
     ids=str,
 )
 @cases
 def test_attacks_on_files_end_in_findings(
     case: Case, extra: Sequence[str], files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    knows = ["--knows", f"requirement={case.require}"]
+    knows = ["--knowledge", f"requirement={case.require}"]
     found = by_name(answer(capsys, "attack", *files, "--schema", "schema.toml", *knows, *extra))
     assert len(found) >= 7
     guessed = by_name(answer(capsys, "attack", *files, *knows, *extra, "--sensitive", "disease"))
@@ -162,7 +162,7 @@ def test_whoever_has_the_original_links_or_is_told_why_not(
     case: Case, files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, release in enumerate(released(case), start=1):
-        given = ("--people", f"people/{number}.csv", "--knows", f"requirement={case.require}")
+        given = ("--population", f"people/{number}.csv", "--knowledge", f"requirement={case.require}")
         found = by_name(answer(capsys, "attack", files[number - 1], "--schema", "schema.toml", *given))
         for name in ("minimality", "definetti"):
             if release.counterfeits:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import synth
-from reissue.publishing.plan import Limits, RehearsalEnd, Setting, plan, read_waves, sensible_settings
+from reissue.publishing.plan import Limits, RehearsalEnd, Setting, read_waves, sensible_settings
+from reissue.publishing.plan import plan_series as plan
 from reissue.publishing.plan.planning import kinds_of_groups, smallest
 from tests.effort import examples
 

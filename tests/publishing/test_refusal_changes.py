@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reissue.policy import Policy
-from reissue.publishing.refusal import changes_of
+from reissue.publishing.changes import safer_changes
 from reissue.synth import schema
 
 
@@ -21,8 +21,8 @@ from reissue.synth import schema
 def test_what_a_refusal_offers_can_be_put_into_the_policy(
     policy: dict[str, object], offered: list[dict[str, object]]
 ) -> None:
-    found = changes_of(Policy.of(replace(schema(), policy=policy)))
-    assert [dict(one.policy) for one in found] == offered
+    found = safer_changes(Policy.of(replace(schema(), policy=policy)))
+    assert [dict(one.sections["policy"]) for one in found] == offered
     for one in found:
-        Policy.of(replace(schema(), policy={**policy, **one.policy}))
+        Policy.of(replace(schema(), policy={**policy, **one.sections["policy"]}))
         assert one.sentence

@@ -78,7 +78,7 @@ def test_a_picture_of_no_kind_is_a_bug_of_the_attack() -> None:
 def test_what_prevents_an_exposing_attack_is_told_once() -> None:
     attack = registered()["coalition"]
     page = report_html(Findings((BAD, GOOD), TWO))
-    assert page.count(str(_code(attack.prevention[0]))) == 2  # under what to do, and with the attack
+    assert page.count(str(_code(attack.prevention[0]))) == 1
     assert str(_code(registered()["updates"].prevention[0])) not in page
 
 

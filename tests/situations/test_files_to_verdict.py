@@ -125,7 +125,7 @@ def test_a_register_that_holds_people_who_are_in_no_release(tmp_path: Path, mont
     everyone = pl.concat(months).unique("patient", keep="first", maintain_order=True).select("patient", *QUASI)
     strangers = everyone.head(100).with_columns(pl.col("patient") + 1_000_000)
     pl.concat([everyone, strangers]).write_csv(tmp_path / "register.csv")
-    code, answer = audit(tmp_path, *names, "--people", "register.csv", "--only", "joint")
+    code, answer = audit(tmp_path, *names, "--population", "register.csv", "--only", "joint")
     found = finding(answer, "joint")
     assert (code in {0, 1}, found["status"] in {"exposed", "withstood"}) == (True, True)
     assert found["population"] > pl.concat(months[:2])["patient"].n_unique()
@@ -215,7 +215,10 @@ def files(tmp_path_factory: pytest.TempPathFactory, months: list[pl.DataFrame]) 
         (["--members", "nameless"], "--identifier COLUMN"),
         (["--members", "fewer"], "There are 2 releases and 1 table of members"),
         (["--members", "strangers"], "fits"),
-        (["--people", "register.csv"], "The table of people lacks a column that the releases are compared by: 'age'"),
+        (
+            ["--population", "register.csv"],
+            "The table of people lacks a column that the releases are compared by: 'age'",
+        ),
     ],
 )
 def test_tables_of_people_that_do_not_fit_are_said_once(files: Path, words: list[str], message: str) -> None:

@@ -104,11 +104,13 @@ def test_a_refusal_says_what_would_help_and_records_nothing(steward: Client, hou
     path = short(steward, "strict.ledger")
     assert steward.post(f"{path}/policy", [("text", changed)]).status == 303
     assert "since release 2" in steward.get(f"{path}/policy").text
-    assert "Ask for k=10 instead of k=5" in page.text
-    better = steward.finish(steward.post(action(page, "change/1")))
+    assert "Ask for k=10 instead of k=5: tried, and nobody is exposed" in page.text
+    offer = re.search(r"Ask for k=10 instead of k=5: [^<]*<button[^>]*formaction=\"([^\"]*)\"", page.text)
+    assert offer
+    better = steward.finish(steward.post(offer[1]))
     with Ledger.open(house / "strict.ledger") as book:
         assert book.policy.require.group_size == 10
-    assert steward.post(action(page, "change/1").replace("change/1", "change/9")).status == 404
+    assert steward.post(f"{offer[1][:-1]}9").status == 404
     assert "Publish release 2" in better.text
     assert steward.post(action(better, "discard")).status == 303
     assert steward.post(f"{path}/policy", [("text", "nonsense")]).status == 400

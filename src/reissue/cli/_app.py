@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from reissue.cli import _render
+from reissue.cli._renamed import by_current_names
 from reissue.errors import NO_MEMORY, InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
@@ -24,14 +25,14 @@ __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 WORK = (
     "open",
     "init",
-    "compare",
+    "compare-settings",
     "plan",
     "anonymize",
     "check",
     "attack",
     "publish",
     "ledger",
-    "utility",
+    "measure",
     "estimate",
     "demo",
 )
@@ -111,13 +112,13 @@ def load(asked: str = "") -> typer.Typer:
 
         completion_init()
     for name in [asked] if asked in COMMANDS else COMMANDS:
-        import_module(f"reissue.cli.commands.{'about.' if name in ABOUT else ''}{name}")
+        import_module(f"reissue.cli.commands.{'about.' if name in ABOUT else ''}{name.replace('-', '_')}")
     app.registered_commands.sort(key=lambda one: COMMANDS.index(_module_of(one.callback)))
     return app
 
 
 def _module_of(command: object) -> str:
-    return command.__module__.rpartition(".")[2]
+    return command.__module__.rpartition(".")[2].replace("_", "-")
 
 
 def main() -> None:
@@ -138,7 +139,7 @@ def _warn(message: Warning | str, *_: object) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever happens, no data value is shown."""
-    as_json = "--json" in arguments
+    as_json, arguments = "--json" in arguments, by_current_names(arguments)
     try:
         return load(next(iter(arguments), ""))(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
     except typer.TyperException as problem:

@@ -15,10 +15,10 @@ __all__ = ["insiders", "knowledge_of", "tables_of"]
 _NAMES = ("population", "members", "totals", "leaving", "algorithm", "requirement", "values")
 
 
-def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path | None = None) -> "Knowledge":
+def knowledge_of(texts: Sequence[str], population: Path | None = None, members: Path | None = None) -> "Knowledge":
     """`name=value` texts as knowledge; values stay text, so that requirements may have equals signs of their own.
 
-    `people` and `members` are options of their own that say the same as `population=` and `members=`.
+    `population` and `members` are options of their own that say the same as `population=` and `members=`.
     """
     from reissue.methods import find
     from reissue.people.knowledge import Knowledge
@@ -26,7 +26,7 @@ def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path
     from reissue.requirements._values import read_sets
 
     known: dict[str, Any] = {}
-    more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
+    more = [f"population={population}"] * (population is not None) + [f"members={members}"] * (members is not None)
     for text in (*texts, *more):
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if name not in _NAMES:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from reissue.attacks import Attack, registered
@@ -9,6 +10,7 @@ from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Ve
 from reissue.attacks.stories import Bars, Picture
 from reissue.errors import Why
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
+from reissue.publishing.changes import Advice
 from reissue.words import listed, number, percent, plural
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "withstood",
 ]
 
+_MOST = 3
+"""Pieces of advice, at most: the first help most."""
 _SHARES = ("posterior", "credibility", "accuracy")
 """Measures that are shares or probabilities, by their first word."""
 _KNOWLEDGE = {
@@ -54,18 +58,18 @@ class NeededInput:
 
 
 INPUTS: Mapping[str, NeededInput] = {
-    "people": NeededInput("a register", "a register: people and what others may know about them", "--people FILE"),
+    "people": NeededInput("a register", "a register: people and what others may know about them", "--population FILE"),
     "members": NeededInput("membership lists", "who was in each release, a table each", "--members FOLDER"),
     "requirement": NeededInput(
-        "the requirement", "the requirement that the releases were made to meet", "--knows requirement=..."
+        "the requirement", "the requirement that the releases were made to meet", "--knowledge requirement=..."
     ),
-    "algorithm": NeededInput("the method", "the method by which they were made", "--knows algorithm=METHOD"),
+    "algorithm": NeededInput("the method", "the method by which they were made", "--knowledge algorithm=METHOD"),
     "providers": NeededInput("the provider column", "a column that says who contributed it", "--providers COLUMN"),
     "identifier": NeededInput("an identifier", "a column that says who it is", "--identifier COLUMN"),
     "updates": NeededInput(
         "an update model", "how values change: `[updates]` in a schema file", "[updates] in a schema"
     ),
-    "values": NeededInput("values", "which values nobody should be linked to", "--knows values=..."),
+    "values": NeededInput("values", "which values nobody should be linked to", "--knowledge values=..."),
     "taxonomy": NeededInput(
         "a taxonomy",
         "what the texts of a column mean: `[taxonomy]` in a schema file",
@@ -98,8 +102,6 @@ class FindingView:
     """The inputs that would let it run, by their names in `INPUTS`."""
     needed: str
     """The same in words; empty where nothing is needed."""
-    prevention: tuple[str, ...]
-    command: str
     steps: tuple[str, ...] = ()
     picture: Picture | None = None
     calibration: Picture | None = None
@@ -146,9 +148,8 @@ class FindingsView:
     releases: TableView
     """What a recipient counts."""
     growth: RiskGrowth | None
-    todo: tuple[str, ...]
-    """What would prevent what was found."""
-    commands: tuple[str, ...]
+    todo: tuple[Advice, ...]
+    """What would prevent what was found, the most important first; three at most."""
     assumed: tuple[str, ...]
     waiting: str
     """Which attacks need more releases than there are."""
@@ -159,7 +160,6 @@ def view_of(findings: Findings, headline: Headline | None = None) -> FindingsVie
     lines = [line_of(one) for one in sorted(findings, key=gravity)]
     why = {one.attack: one.why for one in findings}
     ran = tuple(one for one in lines if why[one.attack] is None)
-    bad = [one for one in lines if one.mark == BAD]
     rows = [(one.attack, one.outcome, one.people, one.worst, one.limit) for one in ran]
     title = "What this release gives away"
     return FindingsView(
@@ -172,8 +172,7 @@ def view_of(findings: Findings, headline: Headline | None = None) -> FindingsVie
         table(("attack", "outcome", "people exposed#", "worst#", "must be"), rows),
         _releases(findings),
         growth_of(findings),
-        tuple(dict.fromkeys(sentence for one in bad for sentence in one.prevention)),
-        tuple(dict.fromkeys(one.command for one in bad if one.command)),
+        tuple(_todo([one.attack for one in lines if one.mark == BAD])),
         findings.assumptions,
         _waiting(findings),
     )
@@ -202,12 +201,20 @@ def line_of(finding: Finding) -> FindingView:
         "" if about is None else about.story or about.summary,
         finding.needs,
         "" if about is None or finding.status != Status.NOT_RUN else about.needs,
-        () if about is None else about.prevention,
-        "" if about is None else about.command,
         tuple(case.get("steps", ())),
         case.get("picture"),
         _calibration(finding.details.get("calibration") or ()),
     )
+
+
+def _todo(exposing: Sequence[str]) -> list[Advice]:
+    """What would prevent what attacks found, with its command: first what helps against each."""
+    known = registered()
+    about = [known[name] for name in exposing if name in known]
+    pairs = [list(zip_longest(one.prevention, one.command.splitlines(), fillvalue="")) for one in about]
+    inturn = [pair for turn in zip_longest(*pairs) for pair in turn if pair is not None and pair[0]]
+    found = {sentence: Advice(sentence, command=command) for sentence, command in reversed(inturn)}
+    return list(reversed(found.values()))[:_MOST]
 
 
 def _outcome(finding: Finding) -> str:

@@ -4,8 +4,9 @@ from functools import singledispatch
 
 from reissue._notebook import card
 from reissue.attacks.findings import Findings
-from reissue.outcome import check, estimation, findings, plan, utility
+from reissue.outcome import check, estimation, findings, plan, price, utility
 from reissue.publishing.plan import Plan
+from reissue.publishing.price import Price
 from reissue.utility import Estimation, Utility
 from reissue.verify.check import Check
 
@@ -57,3 +58,12 @@ def _(result: Estimation) -> str:
     view = estimation.view_of(result)
     rows = [(one.caption, *row) for one in view.tables for row in one.rows]
     return card(" ".join(view.sentences), ["", *view.tables[0].headings], rows)
+
+
+@card_of.register
+def _(result: Price) -> str:
+    view = price.view_of(result)
+    said = " ".join(
+        (view.headline.sentence, view.headline.next, *view.sentences, *(one.sentence for one in view.cheaper))
+    )
+    return card(said, view.columns.headings, view.columns.rows, mark=view.headline.mark)

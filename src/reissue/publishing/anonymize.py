@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from reissue._renamed import renamed
 from reissue.data.draws import draw_key, with_draws
 from reissue.data.frames import SparkFrame, is_spark
 from reissue.data.table import Table
@@ -30,7 +31,7 @@ __all__ = ["anonymize"]
 def anonymize(
     data: SparkFrame,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str,
+    require: Requirement | str,
     *,
     method: str = ...,
     suppress: float = ...,
@@ -47,7 +48,7 @@ def anonymize(
 def anonymize(
     data: object,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str,
+    require: Requirement | str,
     *,
     method: str = ...,
     suppress: float = ...,
@@ -60,10 +61,11 @@ def anonymize(
 ) -> Release: ...
 
 
+@renamed(requirement="require")
 def anonymize(
     data: object,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str,
+    require: Requirement | str,
     *,
     method: str = DEFAULT_METHOD,
     suppress: float = 0.0,
@@ -82,7 +84,7 @@ def anonymize(
         A dataframe, a path or a Table.
     schema
         The roles of the columns: a Schema, a mapping of columns to roles, or a path.
-    requirement
+    require
         What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
     method
         How groups are formed.
@@ -126,7 +128,7 @@ def anonymize(
     >>> release.frame.shape
     (200, 5)
     """
-    recipe, schema = Recipe.of(method, requirement, suppress, boxes, options), Schema.read(schema)
+    recipe, schema = Recipe.of(method, require, suppress, boxes, options), Schema.read(schema)
     recipe.refuse_memory(memory)
     if is_spark(data):
         from reissue.publishing.by_regions import frame_of

@@ -9,7 +9,7 @@ from reissue.attacks import by_default, find
 from reissue.attacks.findings import Finding, Findings, Point
 from reissue.attacks.run import deciding, run_attack
 from reissue.engines.registry import MEMORY
-from reissue.errors import SchemaError
+from reissue.errors import InputError, SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import GuessedSchema, guess
@@ -85,6 +85,8 @@ def attack(
     """
     for name in limits or {}:
         find(name)
+    if not isinstance(knowledge, Knowledge | None):
+        raise InputError("What the adversary knows is given as a ri.Knowledge: ri.Knowledge(groups=True), for example.")
     known = knowledge or Knowledge()
     if engine != MEMORY and schema is None:
         raise SchemaError("A schema is guessed from tables in memory: releases that an engine counts need one.")

@@ -1,7 +1,8 @@
 """The next release of a ledger's series, in memory: made, attacked with all earlier ones, repaired, and recorded."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,9 +31,11 @@ from reissue.ledger.pack import ENDINGS, Keep, csv_bytes, pack_frame, pack_prese
 from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.ledger.store import Writer
 from reissue.policy import Policy
+from reissue.publishing.changes import Change, cheaper_changes, cost_order, safer_changes
 from reissue.publishing.continues import Request, kinds_of
 from reissue.publishing.gate import Attackable, GateResult
-from reissue.publishing.refusal import refusal
+from reissue.publishing.price import BUDGET, Price, PriceRequest, TriedChange, try_changes
+from reissue.publishing.refusal import RefusedError, problems_of, refusal, too_costly
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.publishing.turn import PublicationInMemory, Turn
 from reissue.release.memory import Memory, pack_memory
@@ -45,6 +48,7 @@ _DRAWS = 4
 """How often a random method is tried before a release is refused."""
 _APART = 1_000
 """How far apart the seeds of two draws are."""
+_NO_REQUEST = PriceRequest()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,6 +115,38 @@ class Candidate(Attempt):
         """What attacks find, with all earlier releases."""
         return self.turn.attack(Attackable.of(release), progress)
 
+    def changed(self, change: Change) -> "Candidate":
+        """The same table by a changed schema and policy, before anything was done to it."""
+        schema = change.on(self.schema)
+        turn = replace(self.turn, schema=schema, policy=Policy.of(schema))
+        same = not set(change.sections) - {"policy"}
+        table = replace(self.table, schema=schema) if same else Table.read(self.table.frame, schema)
+        return Candidate(schema=schema, policy=turn.policy, table=table, turn=turn)
+
+    def tried(self, change: Change, progress: Callable[[float], None]) -> TriedChange:
+        """What a change gives: the release is made with it, repaired and attacked."""
+        other, release, found = make_and_mend(self.changed(change), Candidate.attack, progress)
+        price = other.price(release, found)
+        problems = problems_of(release, found.findings, other.policy, found.uncompared)
+        lost = {name: price.losses.get(name, 1.0) for name in self.schema.quasi}
+        gone = len(lost) - len(price.losses)
+        loss = (price.loss * len(price.losses) + gone) / len(lost)
+        return TriedChange(change, round(loss, 6), lost, price.posterior, not problems)
+
+    def price(self, release: Release, found: GateResult) -> Price:
+        """What the release costs; what would be cheaper is not looked for."""
+        used = measure(release, queries=0)
+        made = Price(
+            number=self.turn.number,
+            rows=self.rows,
+            suppressed=release.suppressed + self.repairs.left_out,
+            counterfeits=release.counterfeits,
+            loss=_with_left_out(used.loss, release, self.repairs.left_out),
+            losses=used.losses,
+            costliest=cost_order(self.table, used.losses)[0],
+        )
+        return made.with_findings(found.findings)
+
     def publication(self, release: Release, findings: Findings, *, recorded: bool) -> PublicationInMemory:
         """What is known of a release that this table became."""
         again = self.turn.again
@@ -150,7 +186,7 @@ class Candidate(Attempt):
             files,
             csv,
             contributed=self.table.contributed,
-            loss=_loss(release, self.repairs.left_out),
+            loss=_loss(made, release, self.repairs.left_out),
             promises={} if release.draft.e is None else {"e": release.draft.e},
             rows=self.rows,
             suppressed=release.suppressed + self.repairs.left_out,
@@ -180,24 +216,67 @@ def publish_candidate(
     when_made: Callable[[Release], object] = lambda _: None,
     before_record: Callable[[PublicationInMemory], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
+    asked: PriceRequest = _NO_REQUEST,
 ) -> PublicationInMemory:
-    """A candidate made, attacked, repaired, and recorded by a writer, if there is one."""
+    """A candidate made, attacked, repaired, priced, and recorded by a writer, if there is one."""
     candidate.turn.check(candidate.table.ids)
-    candidate, release, found = make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
-    when_made(release)
-    again = candidate.turn.again
-    if again is not None:
-        candidate.refuse_other(release, again)
-        published = candidate.publication(release, again.findings, recorded=True)
-        before_record(published)
-        return published
-    candidate.turn.refuse(found, release, candidate.repairs.price)
-    published = candidate.publication(release, found.findings, recorded=writer is not None)
+    began = time.monotonic()
+    try:
+        made, release, found = make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
+        when_made(release)
+        again = candidate.turn.again
+        if again is not None:
+            made.refuse_other(release, again)
+            published = made.publication(release, again.findings, recorded=True)
+            before_record(published)
+            return published
+        made.turn.refuse(found, release, made.repairs.price)
+    except RefusedError as refused:
+        raise refused.helped_by(*_helping(candidate, asked, time.monotonic() - began)) from None
+    price = _affordable(candidate, made.price(release, found), release, asked, time.monotonic() - began)
+    published = replace(made.publication(release, found.findings, recorded=writer is not None), price=price)
     before_record(published)
     if writer is not None:
-        written = lambda keep: candidate.record(published, found, keep)  # noqa: E731
-        candidate.turn.append(writer, written, in_parts=candidate.part is not None)
+        written = lambda keep: made.record(published, found, keep)  # noqa: E731
+        made.turn.append(writer, written, in_parts=made.part is not None)
     return published
+
+
+def _affordable(candidate: Candidate, price: Price, release: Release, asked: PriceRequest, took: float) -> Price:
+    """The price with what was tried to lower it; a release that loses more than it may is refused."""
+    most = asked.most(candidate.policy)
+    seconds = max(asked.budget, BUDGET) if price.loss > most else asked.budget
+    tried, late = _tried(candidate, _cheaper(candidate, price.losses), seconds, took)
+    price = replace(price, tried=tried, late=late)
+    if price.loss > most:
+        problem = too_costly(price.loss, most, price.costliest, price.losses[price.costliest])
+        refused = refusal(candidate.turn.number, [problem], price.findings, candidate.policy, release)
+        raise refused.helped_by([one for one in price.cheaper if one.loss <= most], [])
+    return price
+
+
+def _helping(candidate: Candidate, asked: PriceRequest, took: float) -> tuple[list[TriedChange], list[Change]]:
+    """Changes with which the release would be published, the cheapest first; and those that were not tried."""
+    safer = safer_changes(candidate.policy)
+    changes = list({one.text: one for one in (*safer, *_cheaper(candidate, {}))}.values())
+    tried, _ = _tried(candidate, changes, asked.budget, took)
+    fine = [one for one in tried if one.withstood and one.loss <= asked.most(candidate.policy)]
+    looked_at = [one.change for one in tried]
+    return sorted(fine, key=lambda one: one.loss), [one for one in safer if one not in looked_at]
+
+
+def _tried(
+    candidate: Candidate, changes: Sequence[Change], seconds: float, took: float
+) -> tuple[tuple[TriedChange, ...], bool]:
+    return try_changes(changes, candidate.tried, seconds, took) if seconds else ((), False)
+
+
+def _cheaper(candidate: Candidate, losses: Mapping[str, float]) -> tuple[Change, ...]:
+    """Nothing where the table came as codes, without the columns that they stand for."""
+    table = candidate.table
+    if any(name not in table.frame.columns for name in table.schema.quasi):
+        return ()
+    return cheaper_changes(table, candidate.policy, losses, first=not candidate.turn.earlier)
 
 
 def _digest(frame: pl.DataFrame) -> str:
@@ -205,10 +284,17 @@ def _digest(frame: pl.DataFrame) -> str:
     return hashlib.sha256(csv_bytes(frame)).hexdigest()
 
 
-def _loss(release: Release, left_out: int) -> float:
-    """What is lost of the table, those suppressed to repair the release counted as lost altogether."""
+def _loss(made: PublicationInMemory, release: Release, left_out: int) -> float:
+    """What is lost of the table, as the price says it."""
+    if made.price is not None:
+        return made.price.loss
+    return _with_left_out(measure(release, queries=0).loss, release, left_out)
+
+
+def _with_left_out(loss: float, release: Release, left_out: int) -> float:
+    """The loss of a release, records suppressed to repair it counted as lost altogether."""
     records = release.table.rows + release.counterfeits
-    return round((measure(release, queries=0).loss * records + left_out) / max(records + left_out, 1), 6)
+    return round((loss * records + left_out) / max(records + left_out, 1), 6)
 
 
 def _marked(

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue._renamed import renamed
 from reissue.data.table import Table
 from reissue.engines.base import InBatches, Source
 from reissue.engines.registry import MEMORY, choose
@@ -35,10 +36,11 @@ PART = 250_000
 """Rows of a file, unless said otherwise."""
 
 
+@renamed(requirement="require")
 def anonymize_folder(
     data: Any,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str,
+    require: Requirement | str,
     out: str | Path,
     *,
     method: str = DEFAULT_METHOD,
@@ -63,7 +65,7 @@ def anonymize_folder(
         What the engine opens: for "stream", Parquet, a file or a folder.
     schema
         The roles of the columns: a Schema, a mapping of columns to roles, or a path.
-    requirement
+    require
         What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
     out
         The folder to write to. It must not exist. A second table of a release goes to a folder beside it.
@@ -110,7 +112,7 @@ def anonymize_folder(
     >>> ri.check("release", schema(), "k=5").met
     True
     """
-    recipe, schema, place = Recipe.of(method, requirement, suppress, boxes, options), Schema.read(schema), Path(out)
+    recipe, schema, place = Recipe.of(method, require, suppress, boxes, options), Schema.read(schema), Path(out)
     recipe.refuse_memory(memory)
     chosen, why = choose(engine, data), recipe.why_all_rows(schema)
     if chosen.name != MEMORY and not why:
@@ -131,10 +133,11 @@ def anonymize_folder(
     )
 
 
+@renamed(requirement="require")
 def anonymize_frame(
     data: Any,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str,
+    require: Requirement | str,
     *,
     method: str = DEFAULT_METHOD,
     suppress: float = 0.0,
@@ -154,7 +157,7 @@ def anonymize_frame(
         The Spark DataFrame.
     schema
         The roles of the columns: a Schema, a mapping of columns to roles, or a path.
-    requirement
+    require
         What every group must meet: text such as "k=5 & l=3", or requirements joined with `&`.
     method
         How groups are formed. Methods that look at all rows at once are refused.
@@ -187,7 +190,7 @@ def anonymize_frame(
     >>> import reissue as ri
     >>> release = ri.anonymize_frame(patients, schema, "k=5")  # doctest: +SKIP
     """
-    recipe = Recipe.of(method, requirement, suppress, boxes, options)
+    recipe = Recipe.of(method, require, suppress, boxes, options)
     return frame_of(data, Schema.read(schema), recipe, seed=seed, fits=fits, progress=progress)
 
 

@@ -5,7 +5,6 @@ seed the release follows from the key, the release before it and the table alone
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,16 +15,19 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue._renamed import renamed
 from reissue.data.frames import SparkFrame, is_spark
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
 from reissue.engines.registry import SPARK
+from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger.chain import LedgerEntry
 from reissue.ledger.fingerprints import row_order, written_forms
 from reissue.ledger.ledger import Ledger
 from reissue.publishing.candidate import Candidate, publish_candidate
 from reissue.publishing.continues import Request
+from reissue.publishing.price import BUDGET, Price, PriceRequest
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.turn import Publication, PublicationInMemory, day_of, first_schema, ledger_at, turn
 from reissue.release.release import Release
@@ -34,7 +36,9 @@ from reissue.schema import Schema
 if TYPE_CHECKING:
     from reissue.papers.coalition.views import ProvidersOverSeries
 
-__all__ = ["attack_by_providers", "publish", "publish_next", "tried_release"]
+__all__ = ["attack_by_providers", "preview", "publish", "publish_next", "tried_release"]
+
+_ANY_PRICE = PriceRequest()
 
 
 @overload
@@ -52,7 +56,7 @@ def publish(  # type: ignore[overload-overlap]  # a Spark DataFrame is an object
     unchanged: bool = ...,
     lookalikes: bool = ...,
     dialect: Dialect = ...,
-    dated: day | str | None = ...,
+    max_loss: float | None = ...,
 ) -> Release | Publication: ...
 
 
@@ -71,10 +75,11 @@ def publish(
     unchanged: bool = ...,
     lookalikes: bool = ...,
     dialect: Dialect = ...,
-    dated: day | str | None = ...,
+    max_loss: float | None = ...,
 ) -> Release: ...
 
 
+@renamed(dated="date")
 def publish(
     data: object,
     ledger: Ledger | str | Path,
@@ -89,7 +94,7 @@ def publish(
     unchanged: bool = False,
     lookalikes: bool = False,
     dialect: Dialect = FOUND,
-    dated: day | str | None = None,
+    max_loss: float | None = None,
 ) -> Release | Publication:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
@@ -121,8 +126,8 @@ def publish(
         Whether newcomers whose identifiers are written almost like somebody else's really are other people.
     dialect
         How the cells of a text file are written; what is not given is detected.
-    dated
-        The earlier name of `date`.
+    max_loss
+        The largest information loss with which it is published, such as 0.5; see also `max_loss` of a policy.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def publish(
     Raises
     ------
     RefusedError
-        If the release does not withstand the policy's attacks. It says what would have leaked and what would help.
+        If the release does not withstand the policy's attacks, or loses too much. It says why and what would help.
     InputError
         If the table does not fit the series. Nothing is recorded then.
 
@@ -148,15 +153,72 @@ def publish(
     """
     schema = None if schema is None else Schema.read(schema)
     asked: dict[str, Any] = {"schema": schema, "dry_run": dry_run, "seed": seed, "recipients": recipients}
-    asked |= {"date": _renamed(date, dated), "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
+    asked |= {"date": date, "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
     with ExitStack() as stack:
         if isinstance(ledger, str | Path):
             ledger = stack.enter_context(ledger_at(ledger, schema, key=key, dry_run=dry_run))
         if is_spark(data):
             from reissue.publishing.publish_folder import publish_folder
 
-            return publish_folder(data, ledger, engine=SPARK, **asked)
-        return publish_next(data, ledger, dialect=dialect, **asked).release
+            return publish_folder(data, ledger, engine=SPARK, max_loss=max_loss, **asked)
+        return publish_next(data, ledger, dialect=dialect, price=PriceRequest(max_loss), **asked).release
+
+
+def preview(
+    data: object,
+    ledger: Ledger | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path | None = None,
+    *,
+    budget: float = BUDGET,
+    max_loss: float | None = None,
+    key: str | Path | None = None,
+    newcomers: bool = False,
+    unchanged: bool = False,
+    lookalikes: bool = False,
+    dialect: Dialect = FOUND,
+) -> Price:
+    """Return what the next release would cost, and what would be cheaper; nothing is recorded.
+
+    Parameters
+    ----------
+    data, ledger, schema, key, newcomers, unchanged, lookalikes, dialect
+        As for `publish`.
+    budget
+        Seconds for trying changes that may cost less: each is made, repaired and attacked.
+    max_loss
+        The largest information loss that is allowed.
+
+    Returns
+    -------
+    Price
+        Loss by column, the highest posterior against its limit, and at most three changes that cost less.
+
+    Raises
+    ------
+    RefusedError
+        If the release would be refused. It says why and what would help.
+    InputError
+        If the table does not fit the series.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population
+    >>> patients = next(Population(seed=1, people=400).months(1))
+    >>> price = ri.preview(patients, "hospital.ledger", ri.propose(patients, sensitive=["disease"]).schema)
+    >>> sorted(price.losses)
+    ['age', 'job', 'sex', 'zip']
+    """
+    schema = None if schema is None else Schema.read(schema)
+    asked: dict[str, Any] = {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
+    with ExitStack() as stack:
+        if isinstance(ledger, str | Path):
+            ledger = stack.enter_context(ledger_at(ledger, schema, key=key, dry_run=True))
+        asked |= {"schema": schema, "dialect": dialect, "price": PriceRequest(max_loss, budget)}
+        made = publish_next(data, ledger, dry_run=True, **asked)
+    if made.price is None:
+        raise InputError(f"This table was published already, as release {made.number}: nothing is left to decide.")
+    return made.price
 
 
 def publish_next(
@@ -172,6 +234,7 @@ def publish_next(
     lookalikes: bool = False,
     dialect: Dialect = FOUND,
     schema: Schema | None = None,
+    price: PriceRequest = _ANY_PRICE,
     when_made: Callable[[Release], object] = lambda _: None,
     before_record: Callable[[PublicationInMemory], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
@@ -180,11 +243,12 @@ def publish_next(
 
     `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `when_made`
     gets the release whether it is refused or not; `before_record` what will be recorded: if it raises, nothing is.
+    `price` says what it may lose, and for how long something cheaper is looked for.
     """
     request = Request(tuple(sorted(set(recipients))), day_of(date), seed, newcomers, unchanged, lookalikes)
     with turn(ledger, first_schema(ledger, schema, dry_run=dry_run), dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
-        published = publish_candidate(candidate, writer, when_made, before_record, progress)
+        published = publish_candidate(candidate, writer, when_made, before_record, progress, price)
     if published.again:
         return published
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
@@ -230,14 +294,6 @@ def attack_by_providers(
     limits = dict(ledger.policy.limits)
     series = Series(releases, schema, ledger.policy.exact, limits, numbers)
     return views_over_series(series, coalition, progress=progress)
-
-
-def _renamed(date: day | str | None, dated: day | str | None) -> day | str | None:
-    """The day by either name of the argument."""
-    if dated is None:
-        return date
-    warnings.warn("publish(dated=...) is called date=... now.", FutureWarning, stacklevel=3)
-    return dated
 
 
 def _read(

@@ -52,6 +52,7 @@ from reissue.publishing.coding import table_by_codes
 from reissue.publishing.continues import Request, kinds_of
 from reissue.publishing.folder import PART
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks
+from reissue.publishing.price import PriceRequest
 from reissue.publishing.recipe import Recipe
 from reissue.publishing.turn import Publication, Turn, day_of, first_schema, turn
 from reissue.release.form import Form
@@ -74,6 +75,7 @@ def publish_folder(
     lookalikes: bool = False,
     schema: Schema | None = None,
     fits: int | None = None,
+    max_loss: float | None = None,
     before_record: Callable[[], object] = lambda: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Publication:
@@ -105,6 +107,8 @@ def publish_folder(
         The schema, for a ledger whose schema is being changed.
     fits
         How many rows are grouped at a time, or are in a part.
+    max_loss
+        The largest information loss with which it is published.
     before_record
         Called before a new release is recorded; if it raises, nothing is recorded.
     progress
@@ -142,10 +146,10 @@ def publish_folder(
         source = choose(engine, data).open(data)
         if not isinstance(source, InBatches):
             raise InputError(f"A ledger is fed by engine memory, stream or spark; '{engine}' keeps its rows elsewhere.")
-        codes = not in_regions(Policy.of(schema), schema)
+        codes = max_loss is not None or not in_regions(Policy.of(schema), schema)
         copy = _PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
         own = Turn.of(ledger, entries, request, copy.known, copy.kinds)
-        candidate = _CandidateInParts(own, copy, before_record)
+        candidate = _CandidateInParts(own, copy, before_record, PriceRequest(max_loss))
         made = candidate.run(scratch / "release", fits, writer, progress)
     return replace(made, warnings=(*made.warnings, ledger.unwritten)) if ledger.unwritten else made
 
@@ -157,6 +161,7 @@ class _CandidateInParts:
     turn: Turn
     copy: "_PrivateCopy"
     before_record: Callable[[], object]
+    price: PriceRequest
 
     def run(
         self, place: Path, fits: int | None, writer: Writer | None, progress: Callable[[float], None]
@@ -194,7 +199,7 @@ class _CandidateInParts:
         progress(0.2)
         candidate = Candidate.at(turn, table, PART if fits is None else fits)
         before, share_of = lambda _: self.before_record(), lambda share: progress(0.2 + 0.8 * share)
-        made = publish_candidate(candidate, writer, before_record=before, progress=share_of)
+        made = publish_candidate(candidate, writer, before_record=before, progress=share_of, asked=self.price)
         return Publication(**{one.name: getattr(made, one.name) for one in fields(Publication)})
 
     def _made(self, place: Path, fits: int | None, progress: Callable[[float], None]) -> ReleaseFolder:
@@ -281,6 +286,7 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     chosen = find(policy.method)
     rule = chosen.by_regions
     more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior == "learned"
+    more = more or policy.max_loss is not None
     return (
         not (
             "after" in chosen.options

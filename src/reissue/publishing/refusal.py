@@ -1,9 +1,8 @@
 """Why a release was refused: what would have leaked, and what would help."""
 
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reissue import methods
@@ -12,14 +11,16 @@ from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.errors import RiskError, Why
 from reissue.methods.registry import Trait
 from reissue.policy import Policy
+from reissue.publishing.changes import Advice, Change
+from reissue.publishing.price import TriedChange
 from reissue.release.release import Release
 
-__all__ = ["Change", "RefusedError", "Report", "changes_of", "problems_of", "refusal", "warnings_of"]
+__all__ = ["RefusedError", "Report", "problems_of", "refusal", "too_costly", "warnings_of"]
 
 _CHANCE = 3.0
 """Standard deviations by which fewer guesses must be right than claimed, so that it is no chance."""
-_MORE_SUPPRESSED, _MOST_SUPPRESSED = 0.03, 0.2
-"""Shares of the rows: how many more a change proposes, and where it ends."""
+_MOST = 3
+"""Pieces of advice, at most: the first help most."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,25 @@ class Report:
     release: int
     """The number that it would have had."""
     problems: tuple[str, ...]
-    advice: tuple[str, ...]
+    steps: tuple[Advice, ...]
+    """What would help, the most effective first; three at most."""
     findings: Findings
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What would help, in words."""
+        return tuple(one.sentence for one in self.steps)
 
     @property
     def text(self) -> str:
         """In plain words."""
         lines = [f"Release {self.release} was refused. Nothing was published, nothing was recorded.", ""]
-        lines += ["What would have leaked, or was not known:", *(f"- {problem}" for problem in self.problems), ""]
-        lines += ["What would help:", *(f"- {line}" for line in self.advice), ""]
+        lines += ["Why:", *(f"- {problem}" for problem in self.problems), ""]
+        lines += ["What would help:"]
+        for one in self.steps:
+            said = [] if one.change is None else [f"    {line}" for line in one.change.text.splitlines() if line]
+            lines += [f"- {one.sentence}{' In the schema file:' if said else ''}", *said]
+        lines += [""]
         if len(self.findings):
             lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
         return "\n".join(lines).rstrip() + "\n"
@@ -48,27 +59,6 @@ class Report:
         return {**said, **self.findings.as_dict()}
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of the policy that may help, in words and as what the `[policy]` section would say."""
-
-    sentence: str
-    policy: Mapping[str, Any]
-
-
-def changes_of(policy: Policy) -> tuple[Change, ...]:
-    """Changes of a policy that can be tried at once, the least first: more suppressed records, larger groups."""
-    found, text = [], str(policy.require)
-    if Trait.SUPPRESSES in methods.find(policy.method).traits and policy.suppress < _MOST_SUPPRESSED:
-        share = round(min(policy.suppress + _MORE_SUPPRESSED, _MOST_SUPPRESSED), 3)
-        words = f"Suppress up to {share:.0%} of the records instead of {policy.suppress:.0%}"
-        found.append(Change(words, {"suppress": share}))
-    larger = re.sub(r"\bk=(\d+)", lambda k: f"k={2 * int(k[1])}", text)
-    if larger != text:
-        found.append(Change(f"Ask for {larger} instead of {text}", {"require": larger}))
-    return tuple(found)
-
-
 class RefusedError(RiskError):
     """A release was refused; `report` says what would have leaked and what would help."""
 
@@ -76,6 +66,13 @@ class RefusedError(RiskError):
         """With the report as its message."""
         super().__init__(report.text.rstrip())
         self.report = report
+
+    def helped_by(self, tried: Sequence[TriedChange], untried: Sequence[Change]) -> "RefusedError":
+        """The same, with changes that were tried and suffice before all other advice, and untried ones behind it."""
+        known = [Advice(_SUFFICES.format(change=one.change.sentence, loss=one.loss), one.change) for one in tried]
+        open_ = [Advice(f"{one.sentence}.", one) for one in untried]
+        steps = (*known, *self.report.steps, *open_)[:_MOST]
+        return RefusedError(replace(self.report, steps=steps))
 
 
 def _ended(finding: Finding) -> str:
@@ -151,6 +148,8 @@ _UNCOMPARED = (
 )
 
 
+_SUFFICES = "{change}: tried, and nobody is exposed; {loss:.1%} of what the table says would be lost."
+_PRICE = "price"
 _COUNTERFEITS = "counterfeits"
 _COMPARE = (
     "An attack that compares releases and can run on them, under `attacks` in the policy: one of {attacks}. Only where "
@@ -168,26 +167,35 @@ def _listed(numbers: Sequence[int]) -> str:
     return f"releases {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
+def too_costly(loss: float, most: float, costliest: str, lost: float) -> str:
+    """Why a release is refused that loses too much."""
+    return (
+        f"{_PRICE}: the release would lose {loss:.1%} of what the table says; at most {most:.1%} is allowed "
+        f"(`max_loss`). '{costliest}' loses most: {lost:.1%}."
+    )
+
+
 def refusal(
     number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None, price: str = ""
 ) -> RefusedError:
     """What says no, with advice that fits; `price` says why it was not repaired, if that was too costly."""
-    others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
+    others = [problem for problem in problems if not problem.startswith((_UNCOMPARED.partition("{")[0], _PRICE))]
     advice = []
-    if len(others) < len(problems):
+    if any(problem.startswith(_UNCOMPARED.partition("{")[0]) for problem in problems):
         comparing = [f"'{name}'" for name, attack in sorted(registered().items()) if attack.compares]
         advice.append(_COMPARE.format(attacks=", ".join(comparing)))
     if release is not None and any(problem.startswith(_COUNTERFEITS) for problem in others):
         advice.append(_fewer_counterfeits(policy, release))
         others = [problem for problem in others if not problem.startswith(_COUNTERFEITS)]
-    if others:
-        advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
     if price:
         problems = [*problems, f"repair: {price} ({policy.repair:g} more)."]
         advice.append(
             f"A larger `repair` than {policy.repair:g} in the policy, or a larger `suppress`: {policy.suppress:g} now."
         )
-    return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
+    if others:
+        advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
+    steps = tuple(Advice(one) for one in dict.fromkeys(advice))[:_MOST]
+    return RefusedError(Report(number, tuple(problems), steps, findings))
 
 
 def _stricter(policy: Policy) -> str:
@@ -220,10 +228,9 @@ def _by_the_truth(exposing: Finding, findings: Findings) -> list[str]:
 
 _LEAVING = (
     "People with some values leave sooner than others, and the adversary sees who leaves. Larger groups with more "
-    "values hide them; the `cohorts` option `by_itself` makes each cohort diverse on its own. Only where nobody can "
-    'know who is in which release, `prior = "common"` in the policy sets departures aside.'
+    'values hide them. Only where nobody can know who is in which release, `prior = "common"` in the policy sets '
+    "departures aside."
 )
-
 
 _CHANGES = {
     "none": "Values were taken never to change.",
@@ -257,32 +264,25 @@ def _named(policy: Policy) -> str:
 
 
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
-    """What would help against what was found."""
-    advice, known = [], methods.registered()
-    for one in findings.of(Status.EXPOSED):
+    """What would help against what was found, the most effective first."""
+    advice, known, exposing = [], methods.registered(), findings.of(Status.EXPOSED)
+    if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
+        named = [_named(policy)] if policy.attacks is None else []
+        advice += [
+            *named,
+            "Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.",
+        ]
+    for one in exposing:
         helping = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
-        if policy.method in helping:
-            advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
-        elif helping:
-            advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(helping)]
-        else:
-            advice += find(one.attack).prevention
         advice += _by_the_truth(one, findings)
+        if policy.method not in helping:
+            advice += [f"Another method: {line}." for line in _remedies(helping)] or find(one.attack).prevention[:1]
         advice += _changing(one)
         if one.details.get("leaving") == "learnt":
             advice.append(_LEAVING)
-    if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
-        advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
-        if policy.attacks is None:
-            advice.append(_named(policy))
     if release is None and Trait.SUPPRESSES in methods.find(policy.method).traits:
         advice.append(f"More suppressed records: `suppress` in the policy, {policy.suppress:g} now.")
-    advice.append(_stricter(policy))
-    if release is not None and len(release.schema.quasi) > 1:
-        sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
-        widest = max(sizes, key=lambda name: sizes[name])
-        advice.append(f"Drop a quasi-identifier: '{widest}' has the most different values.")
-    return advice
+    return [*advice, _stricter(policy)] if exposing or release is None else advice
 
 
 def _fewer_counterfeits(policy: Policy, release: Release) -> str:

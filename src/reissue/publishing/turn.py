@@ -31,6 +31,7 @@ from reissue.ledger.store import PARTS, NoLedgerError, Store, Writer, is_url
 from reissue.policy import Policy
 from reissue.publishing.continues import Request, forms_after, refuse_what_does_not_follow, unseen_forms
 from reissue.publishing.gate import Attackable, GateResult, run_gate, state_mark
+from reissue.publishing.price import Price
 from reissue.publishing.refusal import problems_of, refusal, warnings_of
 from reissue.release.release import Release
 from reissue.release.states import pack_state
@@ -60,6 +61,8 @@ class Publication:
     """Whether it had been published before, from the same table."""
     warnings: tuple[str, ...] = ()
     """What whoever sends it out should know."""
+    price: Price | None = None
+    """What it costs; None where that was not measured."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

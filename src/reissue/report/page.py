@@ -77,8 +77,7 @@ def report_html(
         view=view,
         chart=None if view.growth is None else growth_chart(view.growth),
         problems=() if refusal is None else refusal.problems,
-        todo=view.todo if refusal is None else refusal.advice,
-        commands=view.commands if refusal is None else (),
+        todo=view.todo if refusal is None else refusal.steps,
         warnings=warnings,
         costs=costs_view(utility),
     )

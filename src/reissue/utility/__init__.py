@@ -1,4 +1,4 @@
-"""Utility: what a release lost. `measure` and `compare` combine the measures of the modules."""
+"""Utility: what a release lost. `measure` combines the measures of the modules."""
 
 from reissue.utility.estimates import Comparison, Estimate, Line
 from reissue.utility.loss import attribute_losses, average_group_size, discernibility, information_loss, shares_of

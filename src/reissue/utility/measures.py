@@ -38,7 +38,7 @@ __all__ = ["Utility", "compare", "measure"]
 class Utility:
     """What was lost between a table and what was published of it.
 
-    `measure` and `compare` return one.
+    `measure` returns one.
 
     Examples
     --------
@@ -162,65 +162,13 @@ class Utility:
 
 
 def measure(
-    release: Release,
-    *,
-    weights: Mapping[str, float] | None = None,
-    queries: int | None = 0,
-    workload: Workload | str = "ranges",
-    seed: int | None = None,
-    models: Sequence[str] = (),
-    means: Sequence[str] = (),
-) -> Utility:
-    """Measure what a release lost, compared with the table it was made of.
-
-    Parameters
-    ----------
-    release
-        A release that still has its table, as `anonymize` returns it.
-    weights
-        The weight of each column in the information loss; 1 if it is not named.
-    queries
-        How many random count queries to compare; None: as many as the workload has.
-    workload
-        Which queries: "ranges" or a workload of your own.
-    seed
-        The seed of the queries.
-    models
-        Regressions to compare, such as "wage ~ age + south".
-    means
-        Means or shares by group to compare, such as "wage ~ south".
-
-    Returns
-    -------
-    Utility
-        Information loss by column, group sizes, differences of counts, and the comparisons asked for.
-
-    Examples
-    --------
-    >>> import reissue as ri
-    >>> from reissue.synth import Population, schema
-    >>> patients = next(Population(seed=1, people=200).months(1))
-    >>> release = ri.anonymize(patients, schema(), "k=5", seed=1)
-    >>> 0 < ri.measure(release).loss < 1
-    True
-    """
-    # Group sizes count rows, but k counts people if they have repeated records.
-    k = release.requirement.group_size if release.table.people is None else None
-    plan = None if queries == 0 else resolve_workload(workload, queries, seed)
-    tables = read_published(release, release.schema) if plan is not None or models or means else None
-    published = from_boxes(release) if tables is None or plan is None else from_tables(release.table, tables)
-    found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
-    return found if tables is None else _computed(found, release.table, tables, models, means)
-
-
-def compare(
     original: Any,
-    published: Any,
-    schema: Schema | Mapping[str, Any] | str | Path,
+    published: Any = None,
+    schema: Schema | Mapping[str, Any] | str | Path | None = None,
     *,
     k: int | None = None,
     weights: Mapping[str, float] | None = None,
-    queries: int | None = 1000,
+    queries: int | None = 0,
     workload: Workload | str = "ranges",
     seed: int | None = None,
     models: Sequence[str] = (),
@@ -230,14 +178,16 @@ def compare(
     dialect: Dialect = FOUND,
     engine: str = MEMORY,
 ) -> Utility:
-    """Measure what anybody's published table lost against the original.
+    """Measure what was lost between a table and what was published of it.
 
     Parameters
     ----------
     original
-        The table before it was published: a dataframe or a path.
+        The table before it was published: a dataframe or a path. Or a Release that still has its table, as `anonymize`
+        returns it; then leave out `published` and `schema`.
     published
-        The published table, or two: quasi-identifiers with group numbers, and sensitive values with counts.
+        The published table, or two: quasi-identifiers with group numbers, and sensitive values with counts. Anybody's
+        table will do.
     schema
         The schema of the original. Published texts are read with its taxonomies.
     k
@@ -281,20 +231,53 @@ def compare(
     >>> from reissue.synth import Population, schema
     >>> patients = next(Population(seed=1, people=200).months(1))
     >>> release = ri.anonymize(patients, schema(), "k=5", seed=1)
-    >>> lost = ri.compare(patients, release.frame, schema(), queries=0)
-    >>> lost.suppressed
+    >>> 0 < ri.measure(release).loss < 1
+    True
+
+    Of tables from anywhere:
+
+    >>> ri.measure(patients, release.frame, schema()).suppressed
     0
     """
+    plan = None if queries == 0 else resolve_workload(workload, queries, seed)
+    if published is None:
+        if not isinstance(original, Release):
+            raise InputError("Give a table and what was published of it and their schema, or a Release alone.")
+        if not spread and not crosses:
+            return _of_release(original, plan, weights, models, means)
+        original, published, schema = original.table, original, original.schema
+    if schema is None:
+        raise InputError("What the columns are for is not known: measure(original, published, schema).")
     if engine != MEMORY:
         wanted = {"queries": queries, "models": models, "means": means, "spread": spread, "crosses": crosses}
         return _by_counts(original, published, Schema.read(schema), engine, k, weights, wanted)
-    plan = None if queries == 0 else resolve_workload(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
     release = read_published(published, table.schema, dialect=dialect, as_text=False)
     found = _compared(table, release, k, weights, plan)
     beside = tuple(cross_table(table, release, down, across) for down, across in crosses)
     found = replace(found, crosses=beside, distributions=distributions(table, release) if spread else ())
     return _computed(found, table, release, models, means)
+
+
+def _of_release(
+    release: Release,
+    plan: Workload | None,
+    weights: Mapping[str, float] | None,
+    models: Sequence[str],
+    means: Sequence[str],
+) -> Utility:
+    """The losses of a release, by the table that it was made of."""
+    # Group sizes count rows, but k counts people if they have repeated records.
+    k = release.requirement.group_size if release.table.people is None else None
+    tables = read_published(release, release.schema) if plan is not None or models or means else None
+    published = from_boxes(release) if tables is None or plan is None else from_tables(release.table, tables)
+    found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
+    return found if tables is None else _computed(found, release.table, tables, models, means)
+
+
+def compare(original: Any, published: Any, schema: Any, *, queries: int | None = 1000, **asked: Any) -> Utility:
+    """Return what `measure` does: its earlier name, with another number of queries by default."""
+    return measure(original, published, schema, queries=queries, **asked)
 
 
 def _compared(

@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from reissue._notebook import notebook
+from reissue._renamed import renamed
 from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import DataError, InputError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
@@ -210,10 +211,11 @@ def unmet(
     return tuple(one for one in judged if not one.met)
 
 
+@renamed(requirement="require")
 def check(
     published: Any,
     schema: Schema | Mapping[str, Any] | str | Path,
-    requirement: Requirement | str | None = None,
+    require: Requirement | str | None = None,
     *,
     by: str | None = None,
     dialect: Dialect = FOUND,
@@ -235,7 +237,7 @@ def check(
         "sensitive".
     schema
         The roles of the columns. With a taxonomy of the sensitive column, distances that use it are measured too.
-    requirement
+    require
         What every group should meet, such as "k=5 & l=3".
     by
         A column that numbers the groups. By default the column `group` of our own releases, else records with equal
@@ -283,7 +285,7 @@ def check(
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
     inputs = RiskInputs(population, sampling, weights, household, largest, known, dialect)
-    requirement = None if requirement is None else parse(requirement)
+    requirement = None if require is None else parse(require)
     schema = Schema.read(schema)
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")

@@ -41,8 +41,8 @@ NAME = "composition"
             "earlier ones."
         ),
         (
-            "Find out whether somebody is there: `--people FILE` (a register) or `--members FOLDER` (who is in each "
-            "release) lets the attack `joint` say it for everyone."
+            "Find out whether somebody is there: `--population FILE` (a register) or `--members FOLDER` (who is in "
+            "each release) lets the attack `joint` say it for everyone."
         ),
     ),
 )

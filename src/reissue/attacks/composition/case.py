@@ -35,7 +35,7 @@ def describe(boxes: SeriesBoxes, worst: Place, numbers: Sequence[int], limit: in
         f"{_kept(boxes)} What leads through all of them is {values}{when}.",
         (
             f"At most {plural(most, 'person', 'people')} can be there. The files do not say whether somebody is: a "
-            "register (`--people`) or lists of members (`--members`) would."
+            "register (`--population`) or lists of members (`--members`) would."
         ),
     ]
     bars = [_bar(boxes, worst, number, held[number]) for number in range(len(held))]

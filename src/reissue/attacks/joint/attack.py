@@ -21,7 +21,7 @@ __all__ = ["joint", "solve_crowd"]
     "Solves all groups of all releases together: the probability of each value for each person.",
     fold=Fold(JointState, add, remembering),
     accepts=Accepts.OTHER_COLUMNS | Accepts.COUNTED_PEOPLE | Accepts.ROSTERS | Accepts.COALITIONS,
-    needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
+    needs="to know people: our own releases, files that kept the identifier, a register (`--population`), `--members`",
     story=(
         "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "
         "equation about its members' values, and all releases are equations about the same people: solved together "
@@ -38,8 +38,7 @@ __all__ = ["joint", "solve_crowd"]
         ),
         (
             "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
-            "that stay) do; larger groups with more values hide more in any method. Where people with some values "
-            "leave sooner than others, small cohorts hide little: the `cohorts` option `by_itself` makes larger ones."
+            "that stay) do; larger groups with more values hide more in any method."
         ),
     ),
     command=(

@@ -133,7 +133,7 @@ def _with_totals(known: Presences, series: Series, knowledge: Knowledge, place: 
         totals = read_totals(asked, series.schema, number, len(series))
     elif known.truth is None:
         raise CannotRunError(
-            "nobody knows the true totals of each value here: give them as a table (`--knows totals=FILE`).",
+            "nobody knows the true totals of each value here: give them as a table (`--knowledge totals=FILE`).",
             needs=["totals"],
         )
     else:
@@ -151,7 +151,7 @@ def known_leaving(series: Series, knowledge: Knowledge, crowd: SeriesPresences) 
     truth = [one for one in crowd.truth if one is not None]
     if len(truth) < len(crowd.truth):
         raise CannotRunError(
-            "nobody knows how soon people with each value leave here: give it as a table (`--knows leaving=FILE`).",
+            "nobody knows how soon people with each value leave here: give it as a table (`--knowledge leaving=FILE`).",
             needs=["leaving"],
         )
     return counted_leaving(truth, len(crowd.names))

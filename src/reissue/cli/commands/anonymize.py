@@ -193,8 +193,8 @@ def _show_next(data: Path, target: Path, schema: Path, requirement: str) -> None
     table, release, by = quote(str(data)), quote(str(target)), f"--schema {quote(str(schema))}"
     _render.say(
         f"What it shows of people: reissue check {release} {by} --require {quote(requirement)}",
-        f"What was lost, as a page: reissue utility {table} {release} {by} --report lost.html",
-        f"What other k and methods would lose: reissue compare {table} {by}",
+        f"What was lost, as a page: reissue measure {table} {release} {by} --report lost.html",
+        f"What other k and methods would lose: reissue compare-settings {table} {by}",
     )
 
 

@@ -73,7 +73,7 @@ def attack(
             metavar="ATTACK=NUMBER", help="What an attack must stay at or above, or at or below; may be repeated."
         ),
     ] = None,
-    knows: Annotated[
+    knowledge: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
@@ -83,7 +83,7 @@ def attack(
             "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
         ),
     ] = None,
-    people: Annotated[
+    population: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A table of people and their quasi-identifiers, or the original table."),
     ] = None,
@@ -134,11 +134,11 @@ def attack(
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     dialect, tables = dialect_of(reading), releases_among(published)
     say_reading(tables, dialect, quiet=as_json)
-    knowledge = insiders(knowledge_of(knows or [], people, members), m, coalition)
-    _plan_outputs(report, save_schema, record, [*published, originals], schema, knowledge, force=force)
+    known = insiders(knowledge_of(knowledge or [], population, members), m, coalition)
+    _plan_outputs(report, save_schema, record, [*published, originals], schema, known, force=force)
     columns = ColumnHints(sensitive, names_of(quasi), identifier, None if schema is not None else providers)
-    known = {"members": knowledge.members, "population": knowledge.population}
-    guessed = given_or_guessed(schema, columns, tables, **known, dialect=dialect)
+    beside = {"members": known.members, "population": known.population}
+    guessed = given_or_guessed(schema, columns, tables, **beside, dialect=dialect)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
     if save_schema is not None and not guessed.assumed:
         raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
@@ -152,7 +152,7 @@ def attack(
             plan,
             only=only or None,
             exact=exact,
-            knowledge=knowledge,
+            knowledge=known,
             limits=limits,
             dialect=dialect,
             timeline=report is not None,

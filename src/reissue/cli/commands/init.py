@@ -59,12 +59,12 @@ def init(
     as_json: JsonOption = False,
 ) -> None:
     """Look at tables and write a commented schema for you to correct; with several waves plan their policy, too."""
-    from reissue.cli.commands.plan import seconds_of, watching
+    from reissue.cli.commands.plan import watching
     from reissue.data.outputs import Output, Outputs, table_inputs
     from reissue.files.places import refuse_absent
     from reissue.files.tables import write_text
     from reissue.proposing.policy_questions import policy_for
-    from reissue.publishing.plan import begin_series
+    from reissue.publishing.plan import begin_series, seconds_of
 
     if answer and len(data) > 1:
         raise InputError("--answer is for one table. Several waves show who comes and goes, and what changes.")

@@ -1,6 +1,5 @@
 """`reissue plan`: which method and setting protect a series at the least cost."""
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +20,10 @@ from reissue.cli._options import (
     say_reading,
     source_of,
 )
-from reissue.errors import InputError
 
 if TYPE_CHECKING:
-    from reissue.publishing.plan import Dynamics, Plan, Progress
+    from reissue.publishing.plan import Plan, Progress
 
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}
 
 
@@ -42,7 +39,7 @@ def plan(
     limit: Annotated[
         float, typer.Option(help="The highest probability of a value that is allowed, above 0 and below 1.")
     ] = 0.75,
-    leave_out: Annotated[float, typer.Option(min=0.0, max=1.0, help="Maximum share of suppressed records.")] = 0.02,
+    suppress: Annotated[float, typer.Option(min=0.0, max=1.0, help="Maximum share of suppressed records.")] = 0.02,
     counterfeits: Annotated[float, typer.Option(min=0.0, max=1.0, help="Maximum share of counterfeit records.")] = 0.1,
     knowledge: Annotated[
         str,
@@ -94,12 +91,11 @@ def plan(
 ) -> None:
     """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.publishing.plan import Limits, Setting, policy_toml, with_policy
     from reissue.publishing.plan import plan as planned
+    from reissue.publishing.plan import policy_toml, seconds_of, with_policy
     from reissue.schema import Schema
 
     read, seconds = Schema.load(schema), seconds_of(budget)
-    limits = Limits(limit, counterfeits, leave_out, knowledge, prior)
     files = {"--policy": policy, "--report": report}
     outputs = tuple(Output(option, path) for option, path in files.items() if path is not None)
     Outputs(outputs, (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
@@ -110,9 +106,15 @@ def plan(
         made = planned(
             waves,
             read,
-            limits=limits,
-            dynamics=_dynamics(come, go, change),
-            settings=[Setting.parse(text) for text in setting] if setting else None,
+            limit=limit,
+            suppress=suppress,
+            counterfeits=counterfeits,
+            knowledge=knowledge,
+            prior=prior,
+            come=come,
+            go=go,
+            change=change,
+            settings=setting or None,
             budget=seconds,
             newcomers=newcomers,
             dialect=dialect_of(reading),
@@ -147,22 +149,6 @@ def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path 
         write_text(plan_html(made), report, force=force)
         written.append(report)
     return written
-
-
-def seconds_of(text: str) -> float | None:
-    """`60s`, `5m`, `1h`, `90`; none for 0."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip().lower())
-    if not found:
-        raise InputError("The budget must be a time such as 60s, 5m or 1h; 0 for as long as it takes.")
-    return float(found[1]) * _UNITS[found[2]] or None
-
-
-def _dynamics(come: float | None, go: float | None, change: float | None) -> "Dynamics | None":
-    from reissue.publishing.plan import Dynamics
-
-    given = {"come": come, "go": go, "change": change}
-    stated = {name: share for name, share in given.items() if share is not None}
-    return Dynamics(**stated) if stated else None
 
 
 @contextmanager

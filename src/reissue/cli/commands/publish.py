@@ -1,5 +1,6 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -79,6 +80,15 @@ def publish(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", metavar="", help="Make and attack the release, show all, record nothing.")
     ] = False,
+    max_loss: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="The largest information loss, such as 0.5: refuse what loses more."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long to look for what costs less. Default: 10s on a terminal, else 0s."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Record without asking.")] = False,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -103,9 +113,7 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
-    from reissue.files.staging import Staging
-    from reissue.publishing.publish import publish_next
-    from reissue.publishing.turn import ledger_at
+    from reissue.publishing.price import PriceRequest
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
@@ -113,7 +121,9 @@ def publish(
     asked |= {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes, "schema": plan}
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     if streams(engine, data):
-        others = {"--report": report, "--record": record, "--read": reading, "--write": writing, "--force": force}
+        asked["max_loss"] = max_loss
+        files = {"--report": report, "--record": record, "--read": reading, "--write": writing}
+        others = {**files, "--force": force, "--budget": budget}
         _plan_folder(out, inputs, others, dry_run=dry_run)
         _publish_folder(data, (ledger, key), out, {**asked, "engine": engine}, as_json=as_json)
         return
@@ -124,21 +134,79 @@ def publish(
     if not places.may_repeat:
         places.plan()
     say_reading([data], dialect_of(reading), quiet=as_json)
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (yes or dry_run or as_json)
+    asked |= {"price": PriceRequest(max_loss, _seconds(budget, shown=not as_json and (asks or dry_run)))}
+    asked |= {"dialect": dialect_of(reading)}
+    _publish_in_memory(data, (ledger, key), target, places, asked, asks=asks, as_json=as_json)
+
+
+def _publish_in_memory(
+    data: Any,
+    place: tuple[str, Path | None],
+    target: Any,
+    places: "_Places",
+    asked: dict[str, Any],
+    *,
+    asks: bool,
+    as_json: bool,
+) -> None:
+    """Publish a table in memory and write the release; `place` is the ledger and its key."""
+    from reissue.files.staging import Staging
+    from reissue.publishing.publish import publish_next
+    from reissue.publishing.turn import ledger_at
+
+    ledger, key = place
+    report = places.report
     with (
-        ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
+        ledger_at(ledger, asked["schema"], key=key, dry_run=asked["dry_run"]) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
-        _refusing(report, data, force=force, as_json=as_json),
+        _refusing(report, data, force=places.force, as_json=as_json),
     ):
         staged = places.staged(book, staging)
-        made = publish_next(
-            data, book, **asked, dialect=dialect_of(reading), before_record=staged.stage, progress=progress
-        )
-        made = made if date or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
+
+        def before_record(made: "PublicationInMemory") -> None:
+            if not as_json:
+                _show_price(made, asks=asks)
+            staged.stage(made)
+
+        made = publish_next(data, book, **asked, before_record=before_record, progress=progress)
+        made = made if asked["date"] or made.again else replace(made, warnings=(*made.warnings, _UNDATED))
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
     page = report if _is_page(report) else None
     _show(made, staged.said, staged.paths, head, page, _first_words(made, ledger, key), as_json=as_json)
+
+
+def _seconds(budget: str | None, *, shown: bool) -> float:
+    """How long to look for what costs less."""
+    from reissue.publishing.plan import seconds_of
+    from reissue.publishing.price import BUDGET
+
+    if budget is not None:
+        return seconds_of(budget) or 0.0
+    return BUDGET if shown else 0.0
+
+
+def _show_price(made: "PublicationInMemory", *, asks: bool) -> None:
+    """Show what the release costs; on a terminal ask whether to record it."""
+    from reissue.outcome.price import view_of
+
+    if made.price is None:
+        return
+    view = view_of(made.price)
+    _render.show_table(view.columns)
+    _render.say(view.headline.sentence, view.headline.next, *view.sentences)
+    if view.cheaper:
+        _render.say("What costs less, as it was tried:")
+    for number, one in enumerate(view.cheaper, start=1):
+        change = "" if one.change is None else one.change.text
+        _render.say(
+            f"{number}. {one.sentence} In the schema file:", *(f"     {line}" for line in change.splitlines() if line)
+        )
+    if asks and not typer.confirm(f"Record release {made.number}?", err=True):
+        _render.say("Nothing was recorded.", error=True)
+        raise typer.Exit(NOT_MET)
 
 
 @dataclass(frozen=True)
@@ -386,6 +454,7 @@ def _as_dict(made: "Publication") -> dict[str, Any]:
         "suppressed": made.suppressed,
         "groups": made.groups,
         "counterfeits": made.counterfeits,
+        "price": None if made.price is None else made.price.as_dict(),
         **made.findings.as_dict(),
         "warnings": list(made.warnings),
     }

@@ -89,7 +89,7 @@ def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledg
     confirm=confirm_coalitions,
     needs=(
         "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
-        "requirement that should hold (`--knows requirement=...`, or the policy's)"
+        "requirement that should hold (`--knowledge requirement=...`, or the policy's)"
     ),
     story=(
         "Some of those who gave records to a common table put their knowledge together. They cross out their own "

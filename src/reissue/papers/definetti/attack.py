@@ -129,7 +129,7 @@ class GuessAccuracy:
     "Learns across groups who tends to have which value, and guesses within each group.",
     per_release=True,
     each_column=True,
-    needs="the original table, to count right guesses (`--knows population=FILE`); of our own releases it is known",
+    needs="the original table, to count right guesses (`--knowledge population=FILE`); of our own releases it is known",
     story=(
         "Someone learns from all groups together which people tend to have which value, the old or the young, men or "
         "women, and guesses within each group who has what."

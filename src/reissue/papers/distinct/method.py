@@ -24,7 +24,6 @@ from reissue.errors import DataError, InputError, InternalError, NotMetError, Sc
 from reissue.methods.invariance.plan import (
     FORM,
     INELIGIBLE,
-    KEEPS_VALUES,
     codes_of,
     form_of,
     m_of,
@@ -61,7 +60,6 @@ __all__ = ["distinct"]
     },
     state=DistinctState,
     m_requirement="m-unique",
-    remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
     suggestion=Suggestion(
         suits=lambda answers: answers["changes"],
         rank=1,

@@ -66,7 +66,7 @@ _BUCKETS = 500
     confirm=confirm_buckets,
     needs=(
         "at least two releases, values that do not change, and to know who is in each release: our own, files that "
-        "kept the identifier, or `--knows members=FOLDER`"
+        "kept the identifier, or `--knowledge members=FOLDER`"
     ),
     story=(
         "Someone who knows who is in which group subtracts groups with the same values from each other. The people "

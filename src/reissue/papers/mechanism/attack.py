@@ -122,8 +122,8 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
     per_release=True,
     runs=Runs.ON_REQUEST,
     needs=(
-        "the algorithm, its requirement and the original table (`--knows algorithm=NAME`, `--knows requirement=...`, "
-        "`--knows population=FILE`); of our own releases all are known"
+        "the algorithm, its requirement and the original table (`--knowledge algorithm=NAME`, "
+        "`--knowledge requirement=...`, `--knowledge population=FILE`); of our own releases all are known"
     ),
     story=(
         "Someone has the software itself and runs it on every table that the release allows. Tables that would have "

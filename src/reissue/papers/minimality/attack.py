@@ -120,7 +120,7 @@ _SLACK = 1e-9
     asked_if="known",
     accepts=Accepts.COUNTED_ROWS,
     needs=(
-        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
+        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knowledge "
         "population=FILE`); of our own releases both are known"
     ),
     story=(

@@ -144,14 +144,14 @@ def guarded_values(schema: Schema, names: Sequence[str | None]) -> Bools:
     each_column=True,
     accepts=Accepts.COUNTED_PEOPLE | Accepts.ROSTERS,
     confirm=confirm_posteriors,
-    needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
+    needs="to know who is in each release: our own, files that kept the identifier, or `--knowledge members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
         "values that fit all these groups are left, now and in the past: often one."
     ),
     prevention=(
         (
-            "Publish the series through a ledger with the method `distinct` (values change) or `invariance` (values "
+            "Publish the series through a ledger with the method `cohorts` (values change) or `invariance` (values "
             "stay): groups then show people values that go with their earlier ones."
         ),
         "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",

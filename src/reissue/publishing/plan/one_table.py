@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from reissue.data.table import Table
@@ -10,9 +11,11 @@ from reissue.errors import NotMetError, RequirementError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find, registered
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.plan.planning import seconds_of
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.utility import measure
+from reissue.words import plural
 
 __all__ = ["KS", "Settings", "compare_settings"]
 
@@ -20,15 +23,29 @@ KS = (2, 3, 5, 10, 20, 50)
 """Values of k that are compared by default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Settings:
-    """The information loss by method and k; None where no release is possible."""
+    """The information loss by method and k; None where no release is possible.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> ri.compare_settings(patients, schema(), ks=[5], methods=["pool"])
+    Settings: of 200 rows, pool loses 33.7% with k=5.
+    """
 
     rows: int
     ks: tuple[int, ...]
     losses: Mapping[str, tuple[float | None, ...]]
     skipped: tuple[str, ...] = ()
     """What was not tried for lack of time, in words."""
+
+    def __repr__(self) -> str:
+        """What each method loses with the smallest k."""
+        lost = [f"{method} loses {loss[0]:.1%}" for method, loss in self.losses.items() if loss and loss[0] is not None]
+        return f"Settings: of {plural(self.rows, 'row')}, {', '.join(lost) or 'nothing was tried'} with k={self.ks[0]}."
 
     def as_dict(self) -> dict[str, Any]:
         """The results as JSON."""
@@ -38,20 +55,56 @@ class Settings:
 
 def compare_settings(
     data: Any,
-    schema: Schema | Mapping[str, Any],
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     ks: Sequence[int] = KS,
     methods: Sequence[str] = (),
     require: str = "",
-    budget: float = 60.0,
+    budget: float | str = 60.0,
     dialect: Dialect = FOUND,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Settings:
-    """Make a release for each method and k, with `require` in addition, and measure its loss; nothing is written.
+    """Make a release for each method and k and measure what it loses; nothing is written.
 
-    The methods are those that generalize and make releases independently, the fastest first. None is begun after
-    `budget` seconds.
+    Parameters
+    ----------
+    data
+        A dataframe, a path or a Table.
+    schema
+        The roles of the columns: a Schema, a mapping of columns to roles, or a path.
+    ks
+        The values of k.
+    methods
+        The methods; by default those that generalize and make releases one at a time, the fastest first.
+    require
+        What must hold beside k, such as "l=3".
+    budget
+        How long it may take: seconds, or a text such as "5m". Nothing is begun after that.
+    dialect
+        How the cells of a text file are written; what is not given is detected.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    Settings
+        The information loss by method and k.
+
+    Raises
+    ------
+    InputError
+        If the table does not fit the schema, or a method, requirement or budget cannot be read.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> found = ri.compare_settings(patients, schema(), ks=[5, 20], methods=["pool"])
+    >>> found.losses["pool"][0] < found.losses["pool"][1]
+    True
     """
+    budget = (seconds_of(budget) or 60.0) if isinstance(budget, str) else budget
     table = Table.read(data, Schema.read(schema), dialect=dialect)
     names = [find(name).name for name in methods] or _suitable(table)
     if require:

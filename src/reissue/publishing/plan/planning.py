@@ -17,13 +17,14 @@ The budget is in CPU seconds, so that other work on the machine does not change 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reissue._renamed import renamed
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
@@ -42,7 +43,7 @@ from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.schema import Schema
 
-__all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "smallest"]
+__all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "plan_series", "seconds_of", "smallest"]
 
 
 def cpu_seconds() -> float:
@@ -114,6 +115,10 @@ class Progress:
     """Estimated remaining CPU seconds, from those of earlier settings; None if not known yet."""
     so_far: Plan
     """The results so far, without a recommendation."""
+
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+"""Seconds of each unit of time."""
 
 
 class _OutOfTimeError(Exception):
@@ -354,14 +359,26 @@ def _so_far(rehearsal: Rehearsal, waves: Waves) -> RehearsalEnd:
     return RehearsalEnd.UNFINISHED
 
 
+def _by_name(given: Limits | Dynamics | None) -> dict[str, Any]:
+    """The limits or dynamics that `plan` took as one argument once."""
+    return {} if given is None else {name: value for name, value in asdict(given).items() if name != "protect"}
+
+
+@renamed(limits=_by_name, dynamics=_by_name)
 def plan(
     waves: Sequence[Any],
     schema: Schema | Mapping[str, Any] | str | Path,
     *,
-    limits: Limits | None = None,
-    dynamics: Dynamics | None = None,
-    settings: Sequence[Setting] | None = None,
-    budget: float | None = None,
+    limit: float = Limits.limit,
+    suppress: float = Limits.suppress,
+    counterfeits: float = Limits.counterfeits,
+    knowledge: str = Limits.knowledge,
+    prior: str = Limits.prior,
+    come: float | None = None,
+    go: float | None = None,
+    change: float | None = None,
+    settings: Sequence[Setting | str] | None = None,
+    budget: float | str | None = None,
     further: int | None = None,
     seed: int = 0,
     newcomers: bool = False,
@@ -377,14 +394,23 @@ def plan(
         guess.
     schema
         The roles of the columns: a Schema, a mapping of columns to roles, or a path.
-    limits
-        What a setting may cost and expose.
-    dynamics
-        For a single wave, how many people come, go and change.
+    limit
+        The highest posterior probability of anybody's value that is allowed, above 0 and below 1.
+    suppress
+        Maximum share of suppressed records.
+    counterfeits
+        Maximum share of counterfeit records, relative to the records published.
+    knowledge
+        What the adversary knows: what the "form" of a release shows, or everyone's "groups".
+    prior
+        The adversary's prior: "common", "leaving" or "learned", as in a policy.
+    come, go, change
+        For a single wave, the shares of people who come, who go, and whose value changes from wave to wave.
     settings
-        The settings to try; by default those that are sensible for the series.
+        The settings to try, such as "pool k=10 & l=3"; by default those that are sensible for the series.
     budget
-        CPU seconds to spend. The cheapest settings are tried first; the rest is named in the result.
+        CPU time to spend: seconds, or a text such as "5m". The cheapest settings are tried first; the rest is named in
+        the result. By default as much as it takes.
     further
         How many more releases there must be room for; by default as many again as there are waves.
     seed
@@ -404,17 +430,66 @@ def plan(
     Raises
     ------
     InputError
-        If the waves do not belong together.
+        If the waves do not belong together, or a limit or setting cannot be read.
 
     Examples
     --------
     >>> import reissue as ri
     >>> from reissue.synth import Population, schema
     >>> waves = list(Population(seed=1, people=200).months(2))
-    >>> found = ri.plan(waves, schema(), budget=1, further=0)
+    >>> found = ri.plan(waves, schema(), limit=0.9, settings=["pool k=20 & l=3"], budget="1s", further=0)
     >>> found.waves
     2
     """
+    return plan_series(
+        waves,
+        schema,
+        limits=Limits(limit, counterfeits, suppress, knowledge, prior),
+        dynamics=_dynamics(come, go, change),
+        settings=None if settings is None else [_setting(one) for one in settings],
+        budget=seconds_of(budget) if isinstance(budget, str) else budget,
+        further=further,
+        seed=seed,
+        newcomers=newcomers,
+        dialect=dialect,
+        progress=progress,
+    )
+
+
+def _setting(given: Setting | str) -> Setting:
+    return Setting.parse(given) if isinstance(given, str) else given
+
+
+def _dynamics(come: float | None, go: float | None, change: float | None) -> Dynamics | None:
+    """What is stated about a single wave; None where nothing is."""
+    given = {"come": come, "go": go, "change": change}
+    stated = {name: share for name, share in given.items() if share is not None}
+    return Dynamics(**stated) if stated else None
+
+
+def seconds_of(text: str) -> float | None:
+    """Read a time such as `60s`, `5m`, `1h` or `90`; None for 0."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip().lower())
+    if not found:
+        raise InputError("The budget must be a time such as 60s, 5m or 1h; 0 for as long as it takes.")
+    return float(found[1]) * _UNITS[found[2]] or None
+
+
+def plan_series(
+    waves: Sequence[Any],
+    schema: Schema | Mapping[str, Any] | str | Path,
+    *,
+    limits: Limits | None = None,
+    dynamics: Dynamics | None = None,
+    settings: Sequence[Setting] | None = None,
+    budget: float | None = None,
+    further: int | None = None,
+    seed: int = 0,
+    newcomers: bool = False,
+    dialect: Dialect = FOUND,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Plan:
+    """Return the plan for limits and dynamics as objects; for the other arguments see `plan`."""
     if budget is not None and not (isinstance(budget, int | float) and budget > 0):
         raise InputError("The budget must be a number of seconds above 0.")
     schema = Schema.read(schema)

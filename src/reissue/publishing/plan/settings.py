@@ -91,7 +91,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to publish: a method, the requirement of every release, and the method's options."""
+    """One way to publish: a method, the requirement of every release, and the method's options.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> ri.Setting.parse("pool k=10 & l=3").require
+    'k=10 & l=3'
+    """
 
     method: str
     require: str

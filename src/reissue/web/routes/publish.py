@@ -1,7 +1,6 @@
 """Publish: today's table, a dry run with its verdict, the refusal with what would help, the publication."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from reissue.errors import InputError
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders
 from reissue.ledger.store import NoLedgerError
+from reissue.publishing.changes import Change
 from reissue.schema import Schema
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import at
@@ -127,26 +127,27 @@ async def again(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """Change the policy by one of the changes that the refusal names, and try the same table again."""
+    """Make one of the changes that were offered, and try the same table again."""
     workspace, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     place = request.path_params["place"]
-    changes = last.outcome.get("changes", [])
-    chosen = at(changes, place, "There is no such change.")
-    await run_in_threadpool(_changed, given, chosen["policy"])
+    offered = last.outcome["steps"] if last.outcome["refused"] else (last.outcome["price"] or {}).get("cheaper", [])
+    chosen = at(offered, place, "There is no such change.")["change"]
+    if chosen is None:
+        raise InputError("There is no such change.")
+    await run_in_threadpool(_changed, given, Change(chosen["sentence"], chosen["sections"]))
     job = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-def _changed(given: Mapping[str, Any], policy: Mapping[str, Any]) -> None:
+def _changed(given: Mapping[str, Any], change: Change) -> None:
     """In the ledger for the releases to come; in the schema file as long as there is no ledger."""
     try:
         with Ledger.open(given["ledger"]) as book:
-            book.amend(replace(book.schema, policy={**book.schema.policy, **policy}))
+            book.amend(change.on(book.schema))
     except NoLedgerError:
         path = Path(given["schema"])
-        schema = Schema.load(path)
-        path.write_text(replace(schema, policy={**schema.policy, **policy}).dumps(), encoding="utf-8")
+        path.write_text(change.on(Schema.load(path)).dumps(), encoding="utf-8")
 
 
 async def publish(request: Request) -> Response:

@@ -114,7 +114,7 @@ def _planned(given: Mapping[str, Any], folder: Path, tell: Tell) -> Plan:
     return plan(
         [Path(one) for one in given["waves"]],
         Schema.load(given["schema"]),
-        limits=Limits(**given["limits"]),
+        **given["limits"],
         budget=given["budget"],
         newcomers=given["newcomers"],
         dialect=Dialect(given["delimiter"]),

@@ -10,10 +10,12 @@ from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.outcome.findings import refused as refused_headline
+from reissue.outcome.price import view_of as view_of_price
 from reissue.outcome.series import figures_of_release, trust_headline
 from reissue.papers.coalition.views import view_of_release
+from reissue.publishing.price import BUDGET, Price, PriceRequest
 from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
-from reissue.publishing.refusal import RefusedError, changes_of
+from reissue.publishing.refusal import RefusedError
 from reissue.publishing.turn import PublicationInMemory, ledger_at
 from reissue.release.release import Release
 from reissue.report import publication_html, report_html
@@ -54,6 +56,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 date=given["dated"] or None,
                 **{name: given[name] for name in ("newcomers", "unchanged", "lookalikes")},
                 dialect=Dialect(given["delimiter"]),
+                price=PriceRequest(None, BUDGET if dry_run else 0.0),
                 when_made=seen.append,
                 before_record=lambda one: _leave(one, book, folder),
                 progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
@@ -62,8 +65,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
             said = refused.report
             (folder / "report.html").write_text(report_html(said.findings, refusal=said), encoding="utf-8")
             known = shown(said.findings, refused_headline(said.release))
-            changes = [asdict(one) for one in changes_of(book.policy)]
-            words = {"problems": list(said.problems), "advice": list(said.advice), "changes": changes}
+            words = {"problems": list(said.problems), "steps": [one.as_dict() for one in said.steps]}
             return {**known, **words, "refused": True, "providers": _providers(seen, book, said.release)}
         return {**_said(made, book), "providers": _providers(seen, book, made.number) if dry_run else None}
 
@@ -81,6 +83,7 @@ def _said(made: PublicationInMemory, book: Ledger) -> dict[str, Any]:
     return {
         **shown(made.findings),
         "refused": False,
+        "price": None if made.price is None else _price(made.price),
         "number": made.number,
         "recorded": made.recorded,
         "again": made.again,
@@ -91,6 +94,11 @@ def _said(made: PublicationInMemory, book: Ledger) -> dict[str, Any]:
         "head": book.entries()[-1].hash,
         "sample": _sample(made),
     }
+
+
+def _price(price: Price) -> dict[str, Any]:
+    view = view_of_price(price)
+    return {**asdict(view), "cheaper": [one.as_dict() for one in view.cheaper]}
 
 
 def _providers(

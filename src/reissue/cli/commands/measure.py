@@ -1,4 +1,4 @@
-"""`reissue utility`: how much a published table still says."""
+"""`reissue measure`: how much a published table still says."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +30,7 @@ _MOST = 15
 
 
 @app.command()
-def utility(
+def measure(
     original: Annotated[Any, typer.Argument(parser=source_of, metavar="ORIGINAL", help="The table as it was.")],
     published: Annotated[
         list[Any],
@@ -96,18 +96,19 @@ def utility(
     reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
+    """Measure what a published table lost: information by column, group sizes, counts, and what an analyst computes."""
     from reissue.files.tables import write_text
     from reissue.report import utility_html
     from reissue.schema import Schema
-    from reissue.utility import compare, transitions
+    from reissue.utility import measure as measured
+    from reissue.utility import transitions
 
     if link is not None and before is None:
         raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
     plan, lying = Schema.load(schema), _lying(engine, original, before, reading)
     _refuse_report(report, [original, *published, *(before or ())], schema, plan, force=force)
     say_reading([] if lying else [original, *published], dialect_of(reading), quiet=as_json)
-    outcome = compare(
+    outcome = measured(
         original,
         published,
         plan,

@@ -17,7 +17,7 @@ def released(reissue: Reissue, k: int) -> str:
 
 def test_utility_says_what_was_lost(reissue: Reissue) -> None:
     name = released(reissue, 5)
-    outcome = reissue("utility", "patients.csv", name, *CHECK, "--queries", "50")
+    outcome = reissue("measure", "patients.csv", name, *CHECK, "--queries", "50")
     assert outcome.code == 0, outcome.err
     assert "All 600 rows are published." in outcome.out
     assert "A published value covers" in outcome.out
@@ -27,7 +27,7 @@ def test_utility_says_what_was_lost(reissue: Reissue) -> None:
 
 def test_a_larger_k_loses_more(reissue: Reissue) -> None:
     small, large = (
-        reissue("utility", "patients.csv", released(reissue, k), *CHECK, "--queries", "20", "--json").json
+        reissue("measure", "patients.csv", released(reissue, k), *CHECK, "--queries", "20", "--json").json
         for k in (2, 50)
     )
     assert small["loss"] < large["loss"]
@@ -37,7 +37,7 @@ def test_a_larger_k_loses_more(reissue: Reissue) -> None:
 def test_the_same_seed_asks_the_same_queries(reissue: Reissue) -> None:
     name = released(reissue, 5)
     asked = [
-        reissue("utility", "patients.csv", name, *CHECK, "--queries", "30", "--seed", seed, "--json").out
+        reissue("measure", "patients.csv", name, *CHECK, "--queries", "30", "--seed", seed, "--json").out
         for seed in ("1", "1", "2")
     ]
     assert asked[0] == asked[1]
@@ -45,7 +45,7 @@ def test_the_same_seed_asks_the_same_queries(reissue: Reissue) -> None:
 
 
 def test_workloads_go_by_name_and_columns_have_weights(reissue: Reissue) -> None:
-    command = ("utility", "patients.csv", released(reissue, 5), *CHECK, "--json")
+    command = ("measure", "patients.csv", released(reissue, 5), *CHECK, "--json")
     plain = reissue(*command, "--queries", "0").json
     assert plain["queries"] is None
     weighed = reissue(*command, "--queries", "0", "--weight", "sex=9", "--weight", "age=0.5", "-k", "5").json
@@ -61,7 +61,7 @@ def test_workloads_go_by_name_and_columns_have_weights(reissue: Reissue) -> None
 
 
 def test_models_and_means(reissue: Reissue) -> None:
-    command = ("utility", "patients.csv", released(reissue, 5), *CHECK, "--queries", "0")
+    command = ("measure", "patients.csv", released(reissue, 5), *CHECK, "--queries", "0")
     asked = ("--model", "age ~ sex", "--model", "age ~ zip", "--means", "disease ~ sex")
     outcome = reissue(*command, *asked)
     assert outcome.code == 0, outcome.err
@@ -82,7 +82,7 @@ def test_models_and_means(reissue: Reissue) -> None:
 
 def test_transitions(reissue: Reissue) -> None:
     name = released(reissue, 5)
-    command = ("utility", "patients.csv", name, *CHECK, "--queries", "0")
+    command = ("measure", "patients.csv", name, *CHECK, "--queries", "0")
     outcome = reissue(*command, "--before", "patients.csv", name)
     assert outcome.code == 0, outcome.err
     assert "100.0% keep their value" in outcome.out
@@ -96,7 +96,7 @@ def test_transitions(reissue: Reissue) -> None:
 
 def test_a_page_shows_what_an_analyst_computes(reissue: Reissue, tmp_path: Path) -> None:
     name = released(reissue, 5)
-    command = ("utility", "patients.csv", name, *CHECK, "--queries", "0", "--report", "page.html")
+    command = ("measure", "patients.csv", name, *CHECK, "--queries", "0", "--report", "page.html")
     asked = ("--model", "age ~ sex", "--means", "disease ~ sex", "--before", "patients.csv", name)
     numbers = reissue(*command, *asked, "--json").json
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -115,7 +115,7 @@ def test_a_page_shows_what_an_analyst_computes(reissue: Reissue, tmp_path: Path)
 
 def test_two_tables(reissue: Reissue) -> None:
     reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv")
-    outcome = reissue("utility", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")
+    outcome = reissue("measure", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")
     assert outcome.code == 0, outcome.err
 
 
@@ -124,7 +124,7 @@ def test_two_tables(reissue: Reissue) -> None:
 )
 def test_bad_input(reissue: Reissue, tmp_path: Path, arguments: list[str]) -> None:
     before = files(tmp_path)
-    outcome = reissue("utility", *arguments, "--json")
+    outcome = reissue("measure", *arguments, "--json")
     assert outcome.code == 2
     assert outcome.json["error"]["message"]
     assert files(tmp_path) == before
@@ -134,12 +134,12 @@ def test_tables_larger_than_memory_are_counted(reissue: Reissue, hospital: pl.Da
     hospital.write_parquet("patients.parquet")
     asked = ("--require", "k=5", "--method", "mondrian", "--engine", "stream", "--out", "release", "--seed", "1")
     assert reissue("anonymize", "patients.parquet", *CHECK, *asked).code == 0
-    work = ("utility", "patients.parquet", "release", *CHECK, "--engine", "stream")
+    work = ("measure", "patients.parquet", "release", *CHECK, "--engine", "stream")
     found = reissue(*work, "--json").json
     assert found["rows"] == hospital.height
     whole = pl.concat(pl.read_parquet(one) for one in sorted(Path("release").iterdir()))
     whole.write_csv("whole.csv")
-    right = reissue("utility", "patients.csv", "whole.csv", *CHECK, "--queries", "0", "--json").json
+    right = reissue("measure", "patients.csv", "whole.csv", *CHECK, "--queries", "0", "--json").json
     assert found["loss"] == pytest.approx(right["loss"])
     refused = reissue(*work, "--queries", "9")
     assert refused.code == 2

@@ -1,4 +1,4 @@
-"""`reissue compare`: which k and which method, for one table."""
+"""`reissue compare-settings`: which k and which method, for one table."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +15,8 @@ _BAR = 24
 """Characters of the longest bar."""
 
 
-@app.command()
-def compare(
+@app.command("compare-settings")
+def compare_settings(
     data: Annotated[Any, typer.Argument(parser=source_of, metavar="DATA", help=f"The table: {TABLES}")],
     schema: SchemaOption,
     require: Annotated[
@@ -28,19 +28,18 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Show what one release of a table would lose, with k from 2 to 50 and several methods; nothing is written."""
-    from reissue.cli.commands.plan import seconds_of
-    from reissue.publishing.plan import compare_settings
+    from reissue.publishing.plan import compare_settings as compared
     from reissue.schema import Schema
 
     plan, dialect = Schema.load(schema), dialect_of(reading)
     say_reading([data], dialect, quiet=as_json)
     with _render.watching("Comparing") as progress:
-        found = compare_settings(
+        found = compared(
             data,
             plan,
             methods=method or (),
             require=require,
-            budget=seconds_of(budget) or 60.0,
+            budget=budget,
             dialect=dialect,
             progress=progress,
         )
