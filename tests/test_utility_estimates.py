@@ -14,6 +14,7 @@ from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import Comparison, Estimate, compare, measure
 from reissue.utility.records import Formula, Variable
+from reissue.utility.tabulation import suggested_means, suggested_model
 from reissue.verify import make_release
 from tests.silence import refused
 
@@ -153,6 +154,13 @@ def test_a_node_counts_for_each_of_its_values() -> None:
     for _, seen in lines(means).values():
         assert seen is not None
         assert seen.value == pytest.approx(FRAME["wage"].mean())
+
+
+def test_codes_of_diseases_are_no_numbers() -> None:
+    codes = pl.Series("wage", ["E11.9" if w < 12 else "I10" if w < 16 else "J45.0" for w in WAGE])
+    table = Table.read(FRAME.with_columns(codes), SCHEMA)
+    assert suggested_model(table).startswith("wage[")
+    assert suggested_means(table) == suggested_model(table).partition(" ~ ")[0] + " ~ south"
 
 
 def test_bands_and_single_values_as_outcomes() -> None:

@@ -1,20 +1,25 @@
 """What protection cost: the loss of each release, measured against the holder's own tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.outcome.utility import Computed
+from reissue.outcome.utility import view_of as view_of_utility
 from reissue.outcome.view import TableView, table
 from reissue.publishing.series import snapshots
+from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.utility import Utility, compare
+from reissue.utility import Utility, compare, measure
+from reissue.utility.tabulation import suggested_means, suggested_model
 from reissue.words import plural
 
-__all__ = ["Costs", "CostsView", "costs_of", "view_of"]
+__all__ = ["Costs", "CostsView", "cost_of", "costs_of", "view_of"]
 
 Costs = Mapping[str, Sequence[Utility]]
 """What protection cost, release by release; several ways of publishing can stand beside each other, by name."""
@@ -41,8 +46,24 @@ def costs_of(
     tables = snapshots(originals) if isinstance(originals, str | Path) else list(originals)
     if len(tables) != len(published):
         raise InputError(f"There are {len(published)} releases and {len(tables)} original tables; give one for each.")
-    pairs = zip(tables, published, strict=True)
-    return [compare(original, one, schema, queries=QUERIES, seed=SEED, dialect=dialect) for original, one in pairs]
+    asked: dict[str, Any] = {"queries": QUERIES, "seed": SEED, "dialect": dialect}
+    found = [compare(one, release, schema, **asked) for one, release in zip(tables[:-1], published[:-1], strict=True)]
+    last = Table.read(tables[-1], schema, dialect=dialect)
+    return [*found, _analysed(last, lambda **more: compare(last, published[-1], schema, **asked, **more))]
+
+
+def cost_of(release: Release) -> Utility:
+    """Return the utility of a release that still has its table, with what an analyst would compute."""
+    return _analysed(release.table, lambda **more: measure(release, **more))
+
+
+def _analysed(table: Table, compared: Callable[..., Utility]) -> Utility:
+    """With a mean or share and a regression that an analyst may want, where they can be computed."""
+    model, means = suggested_model(table), suggested_means(table)
+    try:
+        return compared(models=[model] if model else [], means=[means] if means else [])
+    except InputError:
+        return compared()
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,10 @@ class CostsView:
     """One for each way of publishing."""
     table: TableView
     """Release by release."""
+    columns: TableView
+    """Loss by column, the mean of all releases."""
+    computed: tuple[Computed, ...]
+    """What an analyst computes from the last release of the first way."""
 
 
 def view_of(costs: Costs | None) -> CostsView | None:
@@ -66,7 +91,20 @@ def view_of(costs: Costs | None) -> CostsView | None:
     longest = max(len(utilities) for utilities in some.values())
     rows = [(f"{place + 1}", *_cells(some, place)) for place in range(longest)]
     sentences = tuple(_sentence(name, utilities) for name, utilities in some.items())
-    return CostsView(_price(some), sentences, table(("release", *headings), rows, _CAPTION))
+    computed = view_of_utility(next(iter(some.values()))[-1]).computed
+    by_release = table(("release", *headings), rows, _CAPTION)
+    return CostsView(_price(some), sentences, by_release, _columns(some), computed)
+
+
+def _columns(some: Costs) -> TableView:
+    """How much of each column is covered by a published value, on average over the releases."""
+    names = dict.fromkeys(name for utilities in some.values() for one in utilities for name in one.losses)
+    means = {
+        way: {name: fmean(one.losses[name] for one in utilities if name in one.losses) for name in names}
+        for way, utilities in some.items()
+    }
+    rows = [(name, *(f"{by_name[name]:.1%}" for by_name in means.values())) for name in names]
+    return table(("column", *(f"{way}: lost#" for way in some)), rows, "Loss by column")
 
 
 def _cells(some: Costs, place: int) -> list[str]:

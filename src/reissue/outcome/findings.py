@@ -7,7 +7,7 @@ from typing import Any
 
 from reissue.attacks import Attack, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
-from reissue.attacks.stories import Bars, Picture
+from reissue.attacks.stories import Bars, IntervalCounts, Picture
 from reissue.errors import Why
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.publishing.changes import Advice
@@ -148,6 +148,9 @@ class FindingsView:
     releases: TableView
     """What a recipient counts."""
     growth: RiskGrowth | None
+    """None where nobody is exposed and it is known how sure somebody can be of each person."""
+    spread: IntervalCounts | None
+    """How many people can be linked to a value with which probability."""
     todo: tuple[Advice, ...]
     """What would prevent what was found, the most important first; three at most."""
     assumed: tuple[str, ...]
@@ -160,6 +163,7 @@ def view_of(findings: Findings, headline: Headline | None = None) -> FindingsVie
     lines = [line_of(one) for one in sorted(findings, key=gravity)]
     why = {one.attack: one.why for one in findings}
     ran = tuple(one for one in lines if why[one.attack] is None)
+    spread = _spread(findings)
     rows = [(one.attack, one.outcome, one.people, one.worst, one.limit) for one in ran]
     title = "What this release gives away"
     return FindingsView(
@@ -171,7 +175,8 @@ def view_of(findings: Findings, headline: Headline | None = None) -> FindingsVie
         tuple(one for one in lines if why[one.attack] == Why.DOES_NOT_APPLY),
         table(("attack", "outcome", "people exposed#", "worst#", "must be"), rows),
         _releases(findings),
-        growth_of(findings),
+        None if spread is not None and not findings.exposing else growth_of(findings),
+        spread,
         tuple(_todo([one.attack for one in lines if one.mark == BAD])),
         findings.assumptions,
         _waiting(findings),
@@ -205,6 +210,22 @@ def line_of(finding: Finding) -> FindingView:
         case.get("picture"),
         _calibration(finding.details.get("calibration") or ()),
     )
+
+
+def _spread(findings: Findings) -> IntervalCounts | None:
+    """How sure somebody can be of each person's value, by the attack that is the verdict."""
+    first = next((one for one in findings if one.attack == FIRST and one.details.get("spread")), None)
+    if first is None or first.limit is None:
+        return None
+    known = first.details["spread"]
+    return {
+        "kind": "histogram",
+        "edges": known["edges"],
+        "counts": known["counts"],
+        "limit": first.limit,
+        "unit": "the probability of the likeliest value of a person",
+        "of": "people",
+    }
 
 
 def _todo(exposing: Sequence[str]) -> list[Advice]:

@@ -100,7 +100,7 @@ def histogram(picture: IntervalCounts) -> dict[str, Any]:
     of, unit = picture.get("of", "people"), picture.get("unit", "")
     said = f"How {unit} is spread over {sum(counts):,} {of}."
     if limit is not None:
-        said += f" {above:,} lie above the limit of {limit:.3g}."
+        said += f" {f'{above:,} lie' if above else 'None lie'} above the limit of {limit:.3g}."
     return {
         **frame(across.ticks(5), up.ticks()),
         "columns": columns,

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from reissue.attacks.findings import Findings
 from reissue.files.tables import write_text
 from reissue.ledger.recorded import Recorded
-from reissue.outcome.costs import Costs
+from reissue.outcome.costs import Costs, cost_of
 from reissue.outcome.costs import view_of as costs_view
 from reissue.outcome.findings import INPUTS, refused, view_of
 from reissue.outcome.plan import view_of as plan_view
@@ -26,7 +26,7 @@ from reissue.publishing.plan import Plan
 from reissue.publishing.turn import PublicationInMemory
 from reissue.report.charts import frontier_chart, growth_chart, interval_chart
 from reissue.report.pictures import drawing
-from reissue.utility import Transitions, Utility, measure
+from reissue.utility import Transitions, Utility
 from reissue.words import number
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def report_html(
 def publication_html(made: PublicationInMemory) -> str:
     """Return the report of a publication, or of a dry run of one."""
     title = f"Release {made.number}, attacked together with all earlier ones"
-    utility = {"this release": [measure(made.release)]}
+    utility = {"this release": [cost_of(made.release)]}
     return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
 
 

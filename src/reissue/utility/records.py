@@ -166,13 +166,19 @@ def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
     if kind.is_numeric() or kind in {pl.Boolean, pl.Date}:
         values = coding.leaves.to_physical().cast(pl.Float64).to_numpy()
     elif bands and coding.hierarchy.kind != "prefix":
-        read = [middle_of(name) for name in coding.leaves.cast(pl.String).to_list()]
+        names = coding.leaves.cast(pl.String).to_list()
+        read = [] if _codes(names) else [middle_of(name) for name in names]
         if None in read or not read:
             return None
         values = np.array(read, np.float64)
     else:
         return None
     return np.append(values, np.nan) if coding.taxonomy.missing else values.astype(np.float64)
+
+
+def _codes(names: Sequence[str]) -> bool:
+    """Whether texts are codes such as those of diseases: one letter and a number, with different letters."""
+    return all(re.match(r"[^\W\d_]\d", name) for name in names) and len({name[0] for name in names}) > 1
 
 
 def middle_of(text: str) -> float | None:

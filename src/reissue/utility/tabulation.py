@@ -13,7 +13,16 @@ from reissue.published import PublishedRelease
 from reissue.release.release import Release
 from reissue.utility.records import PublishedRecords, Records, Scale, Variable, groups_of, scale_of
 
-__all__ = ["CrossTable", "Distribution", "PairedRows", "cross_table", "distributions", "paired_rows", "suggested_model"]
+__all__ = [
+    "CrossTable",
+    "Distribution",
+    "PairedRows",
+    "cross_table",
+    "distributions",
+    "paired_rows",
+    "suggested_means",
+    "suggested_model",
+]
 
 _MOST = 12
 """Maximum number of labels of a column; the others are merged."""
@@ -139,13 +148,22 @@ def suggested_model(table: Table) -> str:
     numbers = [name for name in table.schema.quasi if len(scale_of(table, Variable(name)).labels) <= _FEW][:4]
     if not numbers or not table.schema.sensitive:
         return ""
+    return f"{_outcome(table)} ~ {' + '.join(_quoted(name) for name in numbers)}"
+
+
+def suggested_means(table: Table) -> str:
+    """The mean or share of the same outcome in the groups of the column that has fewest values."""
+    several = [(size, name) for name, size in zip(table.schema.quasi, table.sizes, strict=True) if size > 1]
+    return f"{_outcome(table)} ~ {_quoted(min(several)[1])}" if several and table.schema.sensitive else ""
+
+
+def _outcome(table: Table) -> str:
+    """The first sensitive column as an outcome: the number, or its most frequent value."""
     outcome = table.schema.sensitive[0]
-    if len(scale_of(table, Variable(outcome), bands=True).labels) > 1:
-        most = table.frame[outcome].drop_nulls().cast(pl.String).value_counts(sort=True)[outcome]
-        outcome = f"{_quoted(outcome)}[{most[0]}]"
-    else:
-        outcome = _quoted(outcome)
-    return f"{outcome} ~ {' + '.join(_quoted(name) for name in numbers)}"
+    if len(scale_of(table, Variable(outcome), bands=True).labels) == 1:
+        return _quoted(outcome)
+    most = table.frame[outcome].drop_nulls().cast(pl.String).value_counts(sort=True)[outcome]
+    return f"{_quoted(outcome)}[{most[0]}]"
 
 
 def _quoted(name: str) -> str:

@@ -28,6 +28,8 @@ __all__ = [
 
 NAME = "joint"
 _SLACK = 1e-6
+_INTERVALS = 20
+"""Of the distribution of people's highest posteriors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +307,7 @@ def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> di
         "strangers": judged.adversary.strangers,
         "fits": round(judged.adversary.fits, 2),
         "risks": risks,
+        "spread": _spread(judged, limit),
         "claimed": int((confidences.score > limit + _SLACK).sum()),
         "equal": len(posterior.equal),
         "contradicted": len(posterior.contradicted),
@@ -376,6 +379,14 @@ def _strangers(number: int) -> str:
     """That the adversary does not know the people of some records: nothing bounds how far confidences are off."""
     records = "1 record is" if number == 1 else f"{number:,} records are"
     return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
+
+
+def _spread(judged: Judgment, limit: float) -> dict[str, list[float]]:
+    """How many people have a highest posterior in each interval, as it counts against the limit, which parts two."""
+    worth = np.clip(judged.worth[judged.surest.release >= 0], 0, 1)
+    edges = np.union1d(np.linspace(0, 1, _INTERVALS + 1).round(6), limit)
+    ends = np.concatenate([[0.0], edges[1:-1] + _SLACK, [1.0]])
+    return {"edges": edges.tolist(), "counts": np.histogram(worth, ends)[0].tolist()}
 
 
 def _risk(marginals: Sequence[Marginal], place: int) -> float:

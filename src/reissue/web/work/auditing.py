@@ -81,4 +81,4 @@ def shown(findings: Findings, headline: Headline | None = None) -> dict[str, Any
     """Return the view of findings as a page keeps it: without the pictures, which the report shows."""
     view = view_of(findings, headline)
     brief = [replace(one, picture=None, calibration=None) for one in view.ran]
-    return asdict(replace(view, ran=tuple(brief), growth=None))
+    return asdict(replace(view, ran=tuple(brief), growth=None, spread=None))
