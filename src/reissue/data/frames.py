@@ -18,7 +18,7 @@ from reissue.files.places import FORMATS, format_of, is_table_file
 from reissue.files.tables import read_file, refuse_nested
 from reissue.schema import Schema
 
-__all__ = ["Back", "SparkFrame", "from_frame", "is_spark", "read_together"]
+__all__ = ["Back", "SparkFrame", "first_rows", "from_frame", "is_spark", "read_together"]
 
 Back = Callable[[pl.DataFrame], Any]
 """Converts a Polars frame into the kind of frame that the user gave."""
@@ -174,3 +174,9 @@ def read_together(
 
 def _provider(file: Path) -> str:
     return file.name[: -len(format_of(file))]
+
+
+def first_rows(frame: pl.DataFrame, rows: int = 8) -> dict[str, list[Any]]:
+    """Return the columns and the first rows of a table as texts, to be looked at; a missing value is empty."""
+    cells = [["" if cell is None else str(cell) for cell in row] for row in frame.head(rows).iter_rows()]
+    return {"columns": frame.columns, "rows": cells}

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.data.frames import first_rows
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
@@ -334,6 +335,8 @@ class FileSummary:
     name: str
     rows: int
     columns: tuple[str, ...]
+    first: Mapping[str, Any]
+    """The first rows, as `first_rows` has them."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +361,7 @@ def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Overview:
     paths = releases_among(releases)
     tables = [read_tables(path, dialect=dialect) for path in paths]
     files = tuple(
-        FileSummary(path.name, table.main.height, tuple(table.public))
+        FileSummary(path.name, table.main.height, tuple(table.public), first_rows(table.main))
         for path, table in zip(paths, tables, strict=True)
     )
     names = list(dict.fromkeys(name for file in files for name in file.columns))

@@ -24,8 +24,8 @@ _PATIENCE = 1.0
 """Seconds that a cancelled job has to put its things away."""
 _KEPT = 20
 """Jobs whose outcomes can still be read."""
-_BUG = "A bug in Reissue ({what}). What was uploaded is removed."
-_CANCELLED = "It was cancelled. What was uploaded is removed; what was recorded before, if anything, the series shows."
+_BUG = "A bug in Reissue ({what}). Please report it."
+_CANCELLED = "It was cancelled. Nothing is recorded but what the series shows."
 
 
 class BusyError(InputError):
@@ -54,6 +54,8 @@ class PieceOfWork:
     ended: Callable[["PieceOfWork"], None] = lambda _: None
     """Called once, however it ends."""
     verb: str = ""
+    back: str = ""
+    """The page that leads on where it comes to no end; empty: where such work begins."""
     state: State = State.RUNNING
     share: float = 0.0
     doing: str = ""
@@ -124,6 +126,7 @@ class Jobs:
         *,
         title: str,
         after: str,
+        back: str = "",
         ended: Callable[[PieceOfWork], None] = lambda _: None,
     ) -> PieceOfWork:
         """Begin a job; `{job}` in the address of its outcome is its name."""
@@ -133,7 +136,7 @@ class Jobs:
         folder = self.folder / f"job-{name}"
         folder.mkdir(mode=0o700)
         (folder / "job.json").write_text(json.dumps({"verb": verb, "given": given}), encoding="utf-8")
-        job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended, verb)
+        job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended, verb, back)
         self._forget()
         job.process = await asyncio.create_subprocess_exec(
             *(*self.command, str(folder)),

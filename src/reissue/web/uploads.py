@@ -112,6 +112,10 @@ class Desks:
         desk.touched = time.monotonic()
         return desk
 
+    def known(self, name: str) -> Desk | None:
+        """The desk of a name, if its files are still here."""
+        return self._open.get(name)
+
     def clear(self, desk: Desk) -> None:
         """Remove a desk and all that lies on it."""
         desk.clear()

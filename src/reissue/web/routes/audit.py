@@ -54,20 +54,27 @@ def _is_known(desk: Desk, sent: Sent) -> bool:
 
 async def _look(workspace: Workspace, desk: Desk) -> PieceOfWork:
     def ended(job: PieceOfWork) -> None:
-        desk.notes["seen"] = job.outcome
-        if job.state != State.DONE:
+        if job.state == State.DONE:
+            desk.notes["seen"] = job.outcome
+        elif "seen" not in desk.notes:
             workspace.desks.clear(desk)
 
     given = {"published": _texts(desk.files["published"]), "delimiter": desk.notes["delimiter"]}
     after = f"/audit/read/{desk.name}"
-    return await workspace.jobs.start("look", given, title="Reading the files", after=after, ended=ended)
+    back = after if "seen" in desk.notes else ""
+    return await workspace.jobs.start("look", given, title="Reading the files", after=after, back=back, ended=ended)
 
 
 async def read(request: Request) -> Response:
     """What was read and assumed, to be corrected."""
     desk = workspace_of(request).desks.find(request.path_params["desk"])
+    seen: Any = desk.notes.get("seen")
+    if seen is None:
+        raise InputError("The schema file says what the columns are: nothing was guessed.")
+    said: Any = desk.notes.get("given", {})
+    seen = {**seen, "columns": {**seen["columns"], **said.get("roles", {})}}
     names = {"methods": sorted(methods()), "attacks": sorted(attacks())}
-    return show(request, "read.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, **names)
+    return show(request, "read.html", desk=desk, seen=seen, said=said, roles=_ROLES, **names)
 
 
 async def attack(request: Request) -> Response:
@@ -75,9 +82,14 @@ async def attack(request: Request) -> Response:
     workspace = workspace_of(request)
     desk = workspace.desks.find(request.path_params["desk"])
     async with read_form(request) as sent:
-        _refuse_roles(sent.under("role:"))
-        await sent.lay_down(desk, "people", "members")
-        job = await _attack(workspace, desk, sent)
+        if not desk.schema:
+            _refuse_roles(sent.under("role:"))
+        for kind in ("people", "members"):
+            if sent.has_file(kind):
+                desk.files.pop(kind, None)
+        more = sent.has_file("published")
+        await sent.lay_down(desk, "published", "people", "members")
+        job = await (_look(workspace, desk) if more and not desk.schema else _attack(workspace, desk, sent))
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -99,9 +111,10 @@ def _refuse_roles(roles: Mapping[str, str]) -> None:
 
 
 async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
-    """Start the attacks; when they are over, however they end, the files are gone."""
+    """Start the attacks; the files stay, so that more can be added to them."""
     people = desk.files.get("people", [])
     given = {
+        "desk": desk.name,
         "published": _ordered(desk.files["published"], sent.under("order:")),
         "members": _texts(desk.files.get("members", [])),
         "people": str(people[0]) if people else "",
@@ -112,10 +125,9 @@ async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
         **{name: sent.text(name) for name in ("algorithm", "requirement", "values")},
     }
 
-    def ended(_: PieceOfWork) -> None:
-        workspace.desks.clear(desk)
-
-    return await workspace.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", ended=ended)
+    desk.notes["given"] = given
+    back = f"/audit/read/{desk.name}" if "seen" in desk.notes else ""
+    return await workspace.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", back=back)
 
 
 def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
@@ -131,10 +143,12 @@ def _texts(paths: Sequence[Path]) -> list[str]:
 
 async def outcome(request: Request) -> Response:
     """The verdict, and what would make it surer."""
-    job = workspace_of(request).jobs.done(request.path_params["job"])
+    workspace = workspace_of(request)
+    job = workspace.jobs.done(request.path_params["job"])
     known: Mapping[str, Any] = job.outcome
+    desk = workspace.desks.known(job.given["desk"])
     lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
-    context = {"methods": sorted(methods()), "delimiters": DELIMITERS}
+    context = {"methods": sorted(methods()), "desk": desk}
     return show(request, "audited.html", job=job, found=known, lacking=lacking, **context)
 
 

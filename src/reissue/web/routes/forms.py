@@ -52,6 +52,10 @@ class Sent:
         """What separates the cells of CSV files; None: what is found."""
         return DELIMITERS.get(self.text("delimiter"))
 
+    def has_file(self, kind: str) -> bool:
+        """Whether a field holds a file."""
+        return any(isinstance(one, UploadFile) and one.filename for one in self.form.getlist(kind))
+
     async def lay_down(self, desk: Desk, *kinds: str) -> None:
         """Put the files of some fields on a desk; a field without a file sends an empty one."""
         for kind in kinds:

@@ -47,7 +47,9 @@ async def progress(request: Request) -> Response:
 
 
 def _again(request: Request, job: PieceOfWork) -> str:
-    """The page on which work begins that did not come to an end."""
+    """The page on which work that did not come to an end is corrected, or begins again."""
+    if job.back:
+        return job.back
     place = job.given.get("ledger", "")
     known = {one: short for short, one in workspace_of(request).shelf.places().items()}
     own = f"/ledgers/{known[place]}" if place in known else ""

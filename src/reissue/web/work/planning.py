@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.data.frames import first_rows
 from reissue.data.table import Table, unlisted_values
 from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
@@ -45,7 +46,10 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     reading += [one.message.fact for one in said if isinstance(one.message, ReadingNote)]
     tell(0.7, "looking at the columns")
     columns = [{**_pictured(frames, guess.column), **_guessed(guess)} for guess in guesses]
-    waves_seen = [{"name": path.name, "rows": frame.height} for path, frame in zip(waves, frames, strict=True)]
+    waves_seen = [
+        {"name": path.name, "rows": frame.height, "first": first_rows(frame)}
+        for path, frame in zip(waves, frames, strict=True)
+    ]
     several = any(guess.several for guess in guesses)
     return {"waves": waves_seen, "columns": columns, "several": several, "reading": reading}
 
@@ -152,7 +156,7 @@ def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
     for place, frame in enumerate(tried.release.tables.values()):
         plain(frame).write_parquet(folder / f"table-{place}.parquet")
     pairs = paired_rows(tried.release)
-    found["rows"] = {"before": _cells(pairs.before), "after": _cells(pairs.after), "same": pairs.same}
+    found["rows"] = {"before": first_rows(pairs.before), "after": first_rows(pairs.after), "same": pairs.same}
     model = suggested_model(tried.table)
     tell(0.92, "comparing it with the table")
     return {
@@ -194,8 +198,3 @@ def compare_tables(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str
         "said": "" if model is None else model.sentence,
         "chart": None if model is None or model.intervals is None else interval_chart(model.intervals),
     }
-
-
-def _cells(frame: pl.DataFrame) -> dict[str, Any]:
-    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
-    return {"columns": frame.columns, "rows": rows}

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from reissue.data.frames import first_rows
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
@@ -21,13 +22,11 @@ from reissue.release.release import Release
 from reissue.report import publication_html, report_html
 from reissue.report.evidence import evidence_html, publish_record
 from reissue.schema import Schema
+from reissue.utility.tabulation import paired_rows
 from reissue.web.work import Tell
 from reissue.web.work.auditing import shown
 
 __all__ = ["collude", "collude_over_series", "publish", "rehearse", "verify"]
-
-_ROWS = 8
-"""Rows that the page shows of a release."""
 
 
 def rehearse(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
@@ -92,7 +91,7 @@ def _said(made: PublicationInMemory, book: Ledger) -> dict[str, Any]:
         "facts": figures_of_release(release),
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
-        "sample": _sample(made),
+        "sample": _sample(made.release),
     }
 
 
@@ -140,11 +139,10 @@ def collude_over_series(given: Mapping[str, Any], _: Path, tell: Tell) -> Mappin
     return found.as_dict()
 
 
-def _sample(made: PublicationInMemory) -> dict[str, Any]:
-    """The first rows as they go out."""
-    frame = next(iter(made.release.tables.values())).head(_ROWS)
-    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
-    return {"columns": frame.columns, "rows": rows}
+def _sample(release: Release) -> dict[str, Any]:
+    """Some rows as they are and as they go out."""
+    pairs = paired_rows(release)
+    return {"before": first_rows(pairs.before), "after": first_rows(pairs.after), "same": pairs.same}
 
 
 def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
