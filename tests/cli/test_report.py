@@ -94,5 +94,5 @@ def test_a_refusal_can_be_a_page(reissue: Reissue, tmp_path: Path) -> None:
     assert {name for name in files(tmp_path) if not name.startswith("x.ledger")} - before == {"why.html"}
     page = (tmp_path / "why.html").read_text(encoding="utf-8")
     assert "Release 2 was refused" in page
-    assert "<h2 id=\"why\">Why" in page
+    assert '<h2 id="why">Why' in page
     assert "What to do" in page

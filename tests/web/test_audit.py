@@ -41,8 +41,45 @@ def test_files_are_read_corrected_and_attacked(client: Client, files: Path, plac
     own = ri.attack([files / f"{name}.csv" for name in NAMES], only="composition")
     assert headline_of(own).word in found.text
     assert own["composition"].sentence in unescape(found.text)
-    assert not left(place)
     _takes_away(client, found)
+    assert len(left(place)) == 1, "what was uploaded stays, for more to be added"
+    assert remove(client, found).place == "/audit"
+    assert not left(place)
+    assert "Try again with more" not in client.get(found_at(found)).text
+
+
+def remove(client: Client, page: Answer) -> Answer:
+    """The button that removes the files."""
+    address = re.search(r'formaction="(/audit/read/\w+/discard)"', page.text)
+    assert address
+    return client.post(address[1])
+
+
+def found_at(page: Answer) -> str:
+    """The address of a verdict, from its link to the report."""
+    job = re.search(r"/jobs/(\w+)/files/report.html", page.text)
+    assert job
+    return f"/audit/of/{job[1]}"
+
+
+def test_a_register_and_a_file_are_added_without_uploading_again(client: Client, files: Path, place: Path) -> None:
+    page = client.finish(client.post("/audit/upload", [], [("published", files / "jan.csv")]))
+    assert 'aria-label="Rows of jan.csv"' in page.text
+    desk = re.search(r'action="(/audit/read/\w+)/upload"', page.text)
+    assert desk
+    found = client.finish(client.post(f"{desk[1]}/upload", roles(page)))
+    assert "Try again with more" in found.text
+    said = re.findall(r'<input type="hidden" name="(role:\w+)" value="(\w+)">', found.text)
+    register = ("people", files / "jan-original.csv")
+    surer = client.finish(client.post(f"{desk[1]}/upload", said, [register]))
+    own = ri.attack([files / "jan.csv"], knowledge=ri.Knowledge(population=files / "jan-original.csv"))
+    assert own["joint"].sentence in unescape(surer.text)
+    page = client.finish(client.post(f"{desk[1]}/upload", said, [("published", files / "feb.csv")]))
+    assert ("order:feb.csv", "2") in roles(page)
+    both = client.finish(client.post(f"{desk[1]}/upload", roles(page)))
+    assert "2 releases" in both.text
+    remove(client, both)
+    assert not left(place)
 
 
 def _takes_away(client: Client, found: Answer) -> None:
@@ -75,6 +112,7 @@ def test_a_register_lets_more_attacks_run(client: Client, files: Path, place: Pa
     )
     assert own["updates"].reason is None
     assert own["updates"].sentence in unescape(found.text)
+    remove(client, found)
     assert not left(place)
 
 
@@ -85,6 +123,7 @@ def test_what_an_attack_needs_is_asked_for_as_a_field(client: Client, files: Pat
     assert 'name="members"' in found.text
     assert 'name="values"' not in found.text
     assert '<input type="hidden" name="role:age" value="quasi">' in found.text
+    remove(client, found)
 
 
 def test_what_cannot_be_read_is_said_and_removed(client: Client, tmp_path: Path, place: Path) -> None:

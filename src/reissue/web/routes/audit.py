@@ -127,7 +127,13 @@ async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
 
     desk.notes["given"] = given
     back = f"/audit/read/{desk.name}" if "seen" in desk.notes else ""
-    return await workspace.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", back=back)
+
+    def ended(job: PieceOfWork) -> None:
+        if job.state != State.DONE and not back:
+            workspace.desks.clear(desk)
+
+    after = "/audit/of/{job}"
+    return await workspace.jobs.start("audit", given, title="Attacking the files", after=after, back=back, ended=ended)
 
 
 def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
