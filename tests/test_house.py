@@ -19,7 +19,7 @@ ORDER = (
     "schema",
     "counting",
     "updates",
-    "protection",
+    "protection randomization",
     "data",
     "engines",
     "requirements",

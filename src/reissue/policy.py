@@ -8,7 +8,8 @@ from typing import Any
 from reissue.errors import RequirementError, SchemaError, nearest
 from reissue.people.knowledge import PRIORS, assumed, prior_of
 from reissue.protection import KEYS as PROTECTION
-from reissue.protection import Protection
+from reissue.protection import Protection, average_of
+from reissue.randomization import EXACT, RANDOMIZED, RandomizedSettings, values_of
 from reissue.requirements import Requirement, parse
 from reissue.schema import Options, Schema, Section
 
@@ -35,6 +36,9 @@ _KEYS = (
     "prior",
     "not_run",
     "exact",
+    "values",
+    "randomized",
+    "average",
     "look_back",
     "collude",
     "alone",
@@ -91,6 +95,12 @@ class Policy:
     """Attacks that may be *not run* without blocking a release; True for any."""
     exact: bool = False
     """Whether attacks use their slower, exact algorithm, if they have one."""
+    values: str = EXACT
+    """Whether sensitive values are published as they are ("exact"), or "randomized"."""
+    randomized: RandomizedSettings = field(default_factory=RandomizedSettings)
+    """How values are randomized, where they are."""
+    average: float | None = None
+    """The largest share of people whose surest guess may be right, given all releases; None: any."""
 
     look_back: int | None = None
     """The number of earlier releases that attacks consider; None for all."""
@@ -103,6 +113,11 @@ class Policy:
     def m(self) -> int:
         """The number of providers that may collude."""
         return int(self.limits.get("coalition", 1))
+
+    @property
+    def draws(self) -> bool:
+        """Whether values are randomized."""
+        return self.values == RANDOMIZED
 
     def __repr__(self) -> str:
         """The policy in one sentence."""
@@ -147,6 +162,7 @@ class Policy:
             prior=prior_of(section),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
+            **_of_values(schema),
             look_back=_look_back(section),
             collude=_collude(section),
             alone=_alone(section, attacks),
@@ -224,6 +240,12 @@ def _probability(section: Section, key: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise SchemaError(f"[policy] `{key}` must be a probability, above 0 and at most 1.")
     return float(value)
+
+
+def _of_values(schema: Schema) -> dict[str, Any]:
+    """Whether and how values are randomized, and how well they may be guessed on average."""
+    values, average = values_of(schema.policy), average_of(schema.policy)
+    return {"values": values, "randomized": RandomizedSettings.of(schema), "average": average}
 
 
 def _not_run(section: Section) -> bool | tuple[str, ...]:

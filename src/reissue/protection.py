@@ -24,7 +24,7 @@ from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.errors import SchemaError, nearest
 from reissue.schema import Section
 
-__all__ = ["CERTAIN", "KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
+__all__ = ["CERTAIN", "KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView", "average_of"]
 
 LIMIT = 0.75
 """Default limit: the largest posterior probability of a sensitive value."""
@@ -247,6 +247,16 @@ def _limits(given: Any, columns: Sequence[str]) -> tuple[float, dict[str, float]
             for own in by_value.values():
                 own.setdefault(_alike(key), _probability(value))
     return _probability(given.get("default", LIMIT)), by_column, by_value
+
+
+def average_of(policy: Section) -> float | None:
+    """The largest share of people whose surest guess may be right, as a policy says it; None for any."""
+    value = policy.get("average")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise SchemaError("[policy] `average` must be a share of people, above 0 and at most 1.")
+    return float(value)
 
 
 def _known(column: str, columns: Sequence[str], key: str) -> None:

@@ -145,6 +145,7 @@ BUILT_IN = {
     "joint": "reissue.attacks.joint.attack",
     "mechanism": "reissue.papers.mechanism.attack",
     "minimality": "reissue.papers.minimality.attack",
+    "posterior": "reissue.attacks.posterior",
     "trajectory": "reissue.attacks.trajectory.attack",
     "updates": "reissue.papers.updates.attack",
 }

@@ -165,6 +165,14 @@ class Table:
         joint, schema = np.arange(taxonomy.size, dtype=np.int32)[np.newaxis], self.schema.of_sensitive(column)
         return replace(self, schema=schema, sensitive=sensitive, domain=domain, secrets=(secret,), joint=joint)
 
+    def with_sensitive(self, values: pl.DataFrame) -> "Table":
+        """The same table with other values in all of its sensitive columns."""
+        secrets = tuple(code_column(values[name], self.schema) for name in self.schema.sensitive)
+        hidden = [_encode(values[name], coding) for name, coding in zip(self.schema.sensitive, secrets, strict=True)]
+        sensitive, domain, joint = joint_codes(hidden, secrets, self.rows)
+        frame = self.frame.with_columns(values.get_columns())
+        return replace(self, sensitive=sensitive, domain=domain, secrets=secrets, joint=joint, frame=frame)
+
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same table, published as ranges from the smallest to the largest value of a group, or as nodes only."""
         return replace(self, codings=tuple(with_ranges(one, tight=tight) for one in self.codings))

@@ -51,7 +51,7 @@ _WRITTEN_AS = {".xls": ".xlsx", ".ods": ".xlsx", ".sas7bdat": ".csv"}
 """Output formats for inputs that can only be read."""
 DATABASES = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 """File endings of databases; their tables are named as in clinic.sqlite#patients."""
-SECOND_TABLES = ("sensitive", "counterfeits")
+SECOND_TABLES = ("sensitive", "counterfeits", "side")
 """Further tables that a release may have beside the first; see `second_path`."""
 LARGEST = 2**28
 """Maximum bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""

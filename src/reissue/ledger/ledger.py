@@ -381,7 +381,7 @@ class Ledger:
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return Memory(fingerprint(schema), method, own)
-        return replace(read_memory(self._kept("memory", last), "The memory of this ledger"), key=own)
+        return replace(read_memory(self.kept("memory", last), "The memory of this ledger"), key=own)
 
     def forms(self, releases: Sequence[Recorded]) -> pl.DataFrame:
         """The relaxed identifier form of everybody in some releases; null where an earlier version recorded them.
@@ -390,7 +390,7 @@ class Ledger:
         """
         whole = [place for place, one in enumerate(releases) if "forms" in one.files]
         start = whole[-1] if whole else 0
-        found = [unpack_frame(self._kept("forms", releases[place])) for place in whole[-1:]]
+        found = [unpack_frame(self.kept("forms", releases[place])) for place in whole[-1:]]
         for one in releases[start + len(found) :]:
             if "forms.adopted" in one.files:
                 found.append(unpack_frame(self.store.read(one.files["forms.adopted"])))
@@ -404,7 +404,7 @@ class Ledger:
             .unique(PERSON, keep="first", maintain_order=True)
         )
 
-    def _kept(self, what: str, last: Recorded) -> bytes:
+    def kept(self, what: str, last: Recorded) -> bytes:
         """A file as of a release; if only those of later, withdrawn releases are left, the first of them."""
         from reissue.ledger.store import MissingFileError
 

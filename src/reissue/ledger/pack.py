@@ -22,6 +22,7 @@ from reissue.files.dialect import Dialect
 from reissue.files.places import read_whole
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, escape_formulas, stage_tables
+from reissue.randomization import file_of
 from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -41,7 +42,14 @@ __all__ = [
     "unpack_presences",
 ]
 
-ENDINGS = {"forms": ".parquet", "memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
+ENDINGS = {
+    "forms": ".parquet",
+    "memory": ".arrays",
+    "roster": ".parquet",
+    "shown": ".arrays",
+    "state": ".arrays",
+    "values": ".arrays",
+}
 _PERSON, _FAKE, _GROUP, _SLOT, _LABEL = _OWN = "\0person", "\0fake", "\0group", "\0slot", "\0label"
 Keep = Callable[[bytes, str], str]
 
@@ -67,6 +75,11 @@ def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
             document["updates"] = packed
         if "file" in packed:
             files[f"updates.{column}" if several else "updates"] = packed["file"]
+    for key in ("departures", "shares"):
+        file = file_of(schema, key)
+        if file is not None:
+            name = keep(_content(file), file.suffix)
+            document["policy"]["randomized"][key] = files[f"randomized.{key}"] = name
     return tomlkit.dumps(document), files
 
 

@@ -219,8 +219,8 @@ def replaced_files(entries: Sequence[LedgerEntry]) -> set[str]:
 
 
 def _memories(releases: Sequence[Recorded]) -> set[str]:
-    """Files that the next release needs: the memory of a method, or what it carries on, and the form of identifiers."""
-    return {one.files[what] for one in releases for what in ("memory", "past", "forms") if what in one.files}
+    """Files that the next release needs: what methods, randomized values and the form of identifiers carry on."""
+    return {one.files[what] for one in releases for what in ("memory", "past", "forms", "values") if what in one.files}
 
 
 def needed_files(entries: Sequence[LedgerEntry]) -> set[str]:

@@ -22,7 +22,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import SECOND_TABLES, part_of, second_path
 from reissue.files.tables import read_file
 from reissue.release.presences import Presences
-from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SIDE, SLOT, Release
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
@@ -163,7 +163,16 @@ class _Reader:
         counted = self._beside(path, COUNTERFEITS)
         if counted is not None and COUNTERFEITS in counted.columns and _fits(counted, main):
             frames[COUNTERFEITS] = counted
-        return Tables(frames, path)
+        side = self._side(path)
+        return Tables(frames if side is None else frames | {SIDE: side}, path)
+
+    def _side(self, path: Path) -> pl.DataFrame | None:
+        """The side table of randomized values, with published and true values written alike."""
+        beside = Path(second_path(path, SIDE))
+        found = read_file(beside, as_text=None, dialect=self.dialect) if beside.is_file() else None
+        if found is None or not {"chance", "share", "version"} <= set(found.columns):
+            return None
+        return found.with_columns(pl.col("chance", "share", "version").cast(pl.Float64, strict=False))
 
     def _values(self, path: Path, main: pl.DataFrame) -> pl.DataFrame | None:
         """The second table, if there is one with sensitive columns that the first lacks."""

@@ -1,5 +1,7 @@
 """`anonymize`: one table, one release."""
 
+import hashlib
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from reissue.errors import InternalError
 from reissue.methods import Job
 from reissue.methods.several_rows import run_method
 from reissue.publishing.recipe import BOXES, DEFAULT_METHOD, Recipe
+from reissue.randomization import EXACT, RANDOMIZED, RandomizedSettings, values_of
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
 from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
@@ -39,6 +42,7 @@ def anonymize(
     boxes: str = ...,
     memory: Memory | None = ...,
     newcomers: bool = ...,
+    values: str = ...,
     progress: Callable[[float], None] = ...,
     **options: Any,
 ) -> "Release | ReleaseFrame": ...
@@ -56,6 +60,7 @@ def anonymize(
     boxes: str = ...,
     memory: Memory | None = ...,
     newcomers: bool = ...,
+    values: str = ...,
     progress: Callable[[float], None] = ...,
     **options: Any,
 ) -> Release: ...
@@ -73,6 +78,7 @@ def anonymize(
     boxes: str = BOXES[0],
     memory: Memory | None = None,
     newcomers: bool = False,
+    values: str = EXACT,
     progress: Callable[[float], None] = lambda _: None,
     **options: Any,
 ) -> "Release | ReleaseFrame":
@@ -99,6 +105,10 @@ def anonymize(
         For methods that follow people through a series: what the release before left in its draft.
     newcomers
         Whether it is right that hardly anybody of the release before returns.
+    values
+        "exact" publishes sensitive values as they are; "randomized" publishes values that are each true with a chosen
+        probability, and a side table to estimate from. Limits and settings are those of the schema's policy. For a
+        series use `publish`, which keeps what was drawn.
     boxes
         "nodes" publishes nodes of the taxonomies; "tight" publishes ranges between people's own values: less is lost,
         but every end of a range is somebody's value.
@@ -130,16 +140,31 @@ def anonymize(
     """
     recipe, schema = Recipe.of(method, require, suppress, boxes, options), Schema.read(schema)
     recipe.refuse_memory(memory)
+    drawn = values_of({"values": values}) == RANDOMIZED
     if is_spark(data):
         from reissue.publishing.by_regions import frame_of
         from reissue.publishing.coding import spark_table
 
-        if not recipe.why_all_rows(schema):
+        if not drawn and not recipe.why_all_rows(schema):
             return frame_of(data, schema, recipe, seed=seed, progress=progress)
         data = spark_table(data, schema, memory)
     table = data if isinstance(data, Table) else Table.read(data, schema)
     recipe.refuse_schema(table.schema)
+    if drawn:
+        return _randomized(table.with_boxes(tight=recipe.tight), recipe, seed, progress)
     return _of_table(table.with_boxes(tight=recipe.tight), recipe, seed, memory, progress, newcomers=newcomers)
+
+
+def _randomized(table: Table, recipe: Recipe, seed: int | None, progress: Callable[[float], None]) -> Release:
+    """A single release of randomized values: without a ledger nothing is kept for a next one."""
+    from reissue.publishing.randomizing import draw_values, refuse_method, with_side_table
+
+    refuse_method(recipe.method)
+    key = secrets.token_bytes(16) if seed is None else hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
+    everyone = np.arange(table.rows)
+    drawn = draw_values(table, everyone, RandomizedSettings.of(table.schema), None, key=key)
+    release = _of_table(drawn.table, recipe, seed, None, progress, newcomers=False)
+    return with_side_table(release, drawn, everyone)
 
 
 def _of_table(

@@ -7,6 +7,7 @@ from typing import Any
 
 from reissue.attacks import by_default, find
 from reissue.attacks.findings import Finding, Findings, Point
+from reissue.attacks.posterior import NAME as POSTERIOR
 from reissue.attacks.run import deciding, run_attack
 from reissue.engines.registry import MEMORY
 from reissue.errors import InputError, SchemaError
@@ -14,8 +15,10 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import GuessedSchema, guess
 from reissue.published.series import Series
+from reissue.publishing.posterior import as_published
 from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, timeline_of
+from reissue.release.release import SIDE
 from reissue.schema import Schema
 
 __all__ = ["asked_for", "attack"]
@@ -97,8 +100,10 @@ def attack(
         )
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
     names = [only] if isinstance(only, str) else asked_for(guessed.schema) if only is None else list(only)
-    chosen = [find(name) for name in names]
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
+    randomized = [one for one in series.releases if SIDE in one.tables.frames]
+    names = sorted({*names, POSTERIOR}) if only is None and randomized else names
+    chosen = [find(name) for name in names]
     known = check_registers(known, series, engine)
     found: dict[str, Finding] = {}
     grown = {}
@@ -117,6 +122,8 @@ def attack(
     named = series.schema.policy.get("attacks") or ()
     blurred = any(release.has_counterfeits for release in series.releases)
     findings = deciding(findings, named, series.limit, blurred=blurred)
+    if len(randomized) == len(series):
+        findings = [one if one.attack == POSTERIOR else as_published(one, series.schema) for one in findings]
     return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
 
 

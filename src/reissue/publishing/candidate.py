@@ -33,8 +33,11 @@ from reissue.ledger.store import Writer
 from reissue.policy import Policy
 from reissue.publishing.changes import Change, cheaper_changes, cost_order, safer_changes
 from reissue.publishing.continues import Request, kinds_of
+from reissue.publishing.drawing import drawn_for, files_of_drawn, warnings_of_drawn
 from reissue.publishing.gate import Attackable, GateResult
+from reissue.publishing.posterior import Judged
 from reissue.publishing.price import BUDGET, Price, PriceRequest, TriedChange, try_changes
+from reissue.publishing.randomizing import Drawn, with_side_table
 from reissue.publishing.refusal import RefusedError, problems_of, refusal, too_costly
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.publishing.turn import PublicationInMemory, Turn
@@ -58,6 +61,10 @@ class Candidate(Attempt):
     turn: Turn
     part: int | None = None
     """How many rows a part has, at most, where the release is kept in parts."""
+    drawn: Drawn | None = None
+    """Where values are randomized: what was drawn for the table; `table` has published values then."""
+    judged: Judged | None = None
+    """What adversaries know of the true values then."""
 
     @classmethod
     def of(
@@ -91,10 +98,37 @@ class Candidate(Attempt):
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, or why there is none."""
         try:
-            return super().anonymize(progress)
+            release = super().anonymize(progress)
+            return release if self.drawn is None else with_side_table(release, self.drawn, self._drawn_rows)
         except NotMetError as problem:
             message = str(problem)
         raise refusal(self.turn.number, [message], Findings(), self.policy, None)
+
+    @property
+    def _drawn_rows(self) -> Ints:
+        """The rows of the table that values were drawn for; some may have been left out since."""
+        ids, drawn = self.table.ids, self.drawn
+        assert ids is not None  # noqa: S101  # values are drawn for people
+        assert drawn is not None  # noqa: S101
+        order = np.argsort(drawn.people)
+        return order[np.searchsorted(drawn.people, ids.to_numpy(), sorter=order)]
+
+    def with_drawn_values(self) -> "Candidate":
+        """With published values in place of true ones, where the policy asks for randomized values.
+
+        Whoever is above a limit all the same is left out, as far as `suppress` allows.
+        """
+        found = drawn_for(self.turn, self.table)
+        if found is None:
+            return self
+        drawn, judged = found
+        made = replace(self, table=drawn.table, drawn=drawn, judged=judged)
+        out = made.mentioned(judged.exposed)
+        if len(judged.exposed) != out.sum() or not 0 < out.sum() <= self.policy.suppress * self.rows:
+            return made
+        repairs = replace(self.repairs, left_out=int(out.sum()))
+        left = drawn.table.some(np.flatnonzero(~out))
+        return replace(made, table=left, repairs=repairs, judged=judged.without_exposed())
 
     def memory(self) -> Memory:
         """As the ledger keeps it."""
@@ -113,7 +147,7 @@ class Candidate(Attempt):
 
     def attack(self, release: Release, progress: Callable[[float], None]) -> GateResult:
         """What attacks find, with all earlier releases."""
-        return self.turn.attack(Attackable.of(release), progress)
+        return self.turn.attack(Attackable.of(release, self.judged), progress)
 
     def changed(self, change: Change) -> "Candidate":
         """The same table by a changed schema and policy, before anything was done to it."""
@@ -125,7 +159,7 @@ class Candidate(Attempt):
 
     def tried(self, change: Change, progress: Callable[[float], None]) -> TriedChange:
         """What a change gives: the release is made with it, repaired and attacked."""
-        other, release, found = make_and_mend(self.changed(change), Candidate.attack, progress)
+        other, release, found = make_and_mend(self.changed(change).with_drawn_values(), Candidate.attack, progress)
         price = other.price(release, found)
         problems = problems_of(release, found.findings, other.policy, found.uncompared)
         lost = {name: price.losses.get(name, 1.0) for name in self.schema.quasi}
@@ -168,7 +202,10 @@ class Candidate(Attempt):
     def warnings(self, release: Release) -> tuple[str, ...]:
         """What whoever sends the release out should know."""
         found = [*self.turn.warnings, *_linking(self.table), *_misspelt(self.table, self.policy)]
-        return (*release.warnings, *self.repairs.sentences, *found, *self.turn.ledger.unknown)
+        repaired = self.repairs.sentences
+        if self.drawn is not None:
+            repaired = tuple(warnings_of_drawn(self.drawn, self.policy, self.repairs.left_out))
+        return (*release.warnings, *repaired, *found, *self.turn.ledger.unknown)
 
     def record(self, made: PublicationInMemory, found: GateResult, keep: Keep) -> ReleaseRecord:
         """What the release's entry says, its files kept."""
@@ -181,6 +218,7 @@ class Candidate(Attempt):
             files |= self.turn.private_files(pack_presences(release), people, found, keep)
         if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
             files["memory"] = keep(pack_memory(replace(release.draft.memory, key=b"")), ENDINGS["memory"])
+        files |= files_of_drawn(self.drawn, keep)
         return self.turn.record(
             made,
             files,
@@ -222,7 +260,7 @@ def publish_candidate(
     candidate.turn.check(candidate.table.ids)
     began = time.monotonic()
     try:
-        made, release, found = make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
+        made, release, found = make_and_mend(candidate.with_drawn_values(), Candidate.attack, progress, draws=_DRAWS)
         when_made(release)
         again = candidate.turn.again
         if again is not None:

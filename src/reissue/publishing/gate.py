@@ -25,6 +25,7 @@ from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
+from reissue.publishing.posterior import Judged, as_published
 from reissue.release.form import Form
 from reissue.release.release import Release
 from reissue.release.states import unpack_state
@@ -77,9 +78,11 @@ class Attackable:
     """Of the table that it was made from."""
     requirement: Requirement
     read: Callable[[], PublishedRelease]
+    judged: Judged | None = None
+    """Where values are randomized: what adversaries who know that learn of the true ones."""
 
     @classmethod
-    def of(cls, release: Release) -> "Attackable":
+    def of(cls, release: Release, judged: Judged | None = None) -> "Attackable":
         """Of one in memory."""
         schema = release.schema
         return cls(
@@ -88,6 +91,7 @@ class Attackable:
             release.table.rows,
             release.requirement,
             cache(lambda: read_published(release, schema)),
+            judged,
         )
 
 
@@ -101,6 +105,8 @@ def run_gate(
     progress: Callable[[float], None] = lambda _: None,
 ) -> GateResult:
     """What all attacks of the policy find."""
+    if release.judged is not None:
+        return _of_randomized(_Candidate(ledger, tuple(earlier), release, policy, number), release.judged, progress)
     names = gate_attacks(policy, release.schema, release.form)
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).per_release]
@@ -122,6 +128,21 @@ def run_gate(
     missing = missing if release.schema.sensitive or release.schema.kept else ()  # else there is nothing to compare
     findings = deciding(findings, policy.attacks or (), candidate.limit)
     return GateResult(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
+
+
+def _of_randomized(candidate: "_Candidate", judged: Judged, progress: Callable[[float], None]) -> GateResult:
+    """The exact posterior decides; attacks that the policy names are run beside it on the values as published."""
+    policy, release = candidate.policy, candidate.release
+    panel = [SLOTS] if release.form == Form.PANEL else []
+    names = [name for name in dict.fromkeys([*(policy.attacks or ()), *panel]) if name != judged.finding.attack]
+    others = []
+    for turn, name in enumerate(names):
+        some = () if find(name).per_release else candidate.earlier
+        share = _part(progress, turn, len(names))
+        others.append(as_published(candidate.repeated(find(name), some, share), release.schema))
+        share(1.0)
+    finding = replace(judged.finding, releases=(*_numbers(candidate.earlier), candidate.number))
+    return GateResult(Findings((finding, *others)), {})
 
 
 def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) -> list[str]:
@@ -185,13 +206,13 @@ class _Candidate:
         apart = attack.each_column and len(self.release.schema.sensitive) > 1
         if attack.fold is not None and everyone and not apart:
             return self._go_on(attack, attack.fold, progress)
-        return self._again(attack, some, progress)
+        return self.repeated(attack, some, progress)
 
     def limit(self, attack: str) -> float | None:
         """What the policy says of an attack's limit."""
         return self._series([], []).limit(attack)
 
-    def _again(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
+    def repeated(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         """The attack run on the stored releases and the candidate."""
         read = [self._read(one, attack) for one in some]
         series = self._series([*read, self.release.read()], [*(one.number for one in some), self.number])

@@ -289,7 +289,8 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     more = more or policy.max_loss is not None
     return (
         not (
-            "after" in chosen.options
+            policy.draws
+            or "after" in chosen.options
             or Trait.CHANGES_VALUES in chosen.traits
             or (rule is not None and rule.by_provider)
         )

@@ -12,6 +12,7 @@ from reissue.errors import RiskError, Why
 from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.publishing.changes import Advice, Change
+from reissue.publishing.posterior import is_of_published
 from reissue.publishing.price import TriedChange
 from reissue.release.release import Release
 
@@ -93,7 +94,8 @@ def problems_of(
 
     Without the release itself: all but its counterfeits.
     """
-    problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.EXPOSED)]
+    exposing = [one for one in findings.of(Status.EXPOSED) if not is_of_published(one)]
+    problems = [f"{one.attack}: {one.sentence}" for one in exposing]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
         asked = set(registered() if policy.attacks is None else policy.attacks)

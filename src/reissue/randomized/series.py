@@ -54,6 +54,7 @@ def mechanism(
     changes: bool = False,
     returns: int = 1,
     redraw: bool = True,
+    matrices: Floats | None = None,
 ) -> Mechanism:
     """Build the mechanism that no given adversary gets past.
 
@@ -77,6 +78,9 @@ def mechanism(
         sure. A rate that is high for few values makes each return telling.
     redraw
         Whether values may be drawn anew at all. Without it `odds` bounds what a whole series tells, for any prior.
+    matrices
+        The first matrices (`Mechanism.first`) that an earlier call found for the same arguments; they are not sought
+        again.
 
     Raises
     ------
@@ -98,6 +102,8 @@ def mechanism(
         View(one, foreseen(one, protected, changes=changes, returns=returns), layout, protected) for one in adversaries
     ]
     priors = np.stack([one.prior for one in adversaries])
+    if matrices is not None:
+        return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, redraw)
     if first == "closed form":
         rule = first_rule(views, priors, odds)
         matrices = rule.truth[:, np.newaxis, np.newaxis] * np.eye(priors.shape[2])

@@ -25,13 +25,16 @@ from reissue.schema import Schema
 __all__ = [
     "COUNT",
     "COUNTERFEITS",
+    "DRAWN",
     "EXACT",
     "GROUP",
+    "SIDE",
     "SLOT",
     "TIGHT",
     "Boxes",
     "Counterfeits",
     "Draft",
+    "DrawnValues",
     "Form",
     "Release",
 ]
@@ -48,6 +51,11 @@ COUNT = "count"
 """The column of a bucketized release's second table that says how often a value occurs in its group."""
 COUNTERFEITS = "counterfeits"
 """The table, and its column, that says how many records of a group are nobody's."""
+
+DRAWN = "Sensitive values are randomized: not all of them are true. Estimate with the side table."
+"""What is said wherever randomized values go out."""
+SIDE = "side"
+"""The table beside a release of randomized values by which analysts estimate."""
 
 EXACT = "Quasi-identifiers are exact: this shows who is in the table."
 """What is said of every release whose rows show them."""
@@ -109,6 +117,18 @@ class Boxes:
     sizes: Ints
 
 
+@dataclass(frozen=True, eq=False)
+class DrawnValues:
+    """Of a release of randomized values: what was published in place of what. Private, but for the side table."""
+
+    values: pl.DataFrame
+    """All values that may be published: the sensitive columns, a row for each code."""
+    true: Ints
+    """Row of the table to the code of its true value; -1 for a value that was not known at the start."""
+    published: Ints
+    """Row of the table to the code of its published value."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A release: the published tables, and beside them what stays with the holder.
@@ -142,6 +162,8 @@ class Release:
     method: str
     order: Codes | None = None
     """Private: published row to row of the table; counterfeits not counted."""
+    drawn: DrawnValues | None = None
+    """Private: where values are randomized, what was published in place of what; `table` has the published values."""
 
     @property
     def schema(self) -> Schema:
@@ -222,8 +244,9 @@ class Release:
         """What whoever sends it out should know."""
         if self.draft.exact:
             return (EXACT,)
+        drawn = () if self.drawn is None else (DRAWN,)
         tight = self.draft.cuts is None and any(taxonomy.runs for taxonomy in self.table.taxonomies)
-        return (TIGHT,) if tight else ()
+        return (*drawn, TIGHT) if tight else drawn
 
     def __str__(self) -> str:
         """What went out, in one sentence."""

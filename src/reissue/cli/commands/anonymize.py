@@ -114,6 +114,14 @@ def anonymize(
             "the largest value of a group, which loses less and shows extreme values.",
         ),
     ] = "nodes",
+    values: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="exact: sensitive values are published as they are. randomized: each is true with a chosen "
+            "probability; a side table beside the release serves estimates.",
+        ),
+    ] = "exact",
     suppress: Annotated[
         float, typer.Option(metavar="SHARE", help="Maximum share of suppressed records, such as 0.05.")
     ] = 0.0,
@@ -165,14 +173,15 @@ def anonymize(
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if streams(engine, data):
-        others = {"--private": private, "--force": force, "--read": reading, "--write": writing}
+        others: dict[str, object] = {"--private": private, "--force": force, "--read": reading, "--write": writing}
+        others |= {"--values": values if values != "exact" else ""}
         asked |= {"engine": engine, "suppress": suppress, "memory": memory, "newcomers": newcomers, **options}
         _make_folder(data, plan, requirement, out, asked, others, as_json=as_json)
         return
     say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:
-        if private is not None:
-            raise InputError("--private is for methods that make releases one at a time.")
+        if private is not None or values != "exact":
+            raise InputError("--private and --values randomized are for methods that make releases one at a time.")
         asked |= {"options": options, "newcomers": newcomers, "memory": memory, "out": out, "force": force}
         _make_series(data, plan, requirement, schema, dialect_of(reading), asked, as_json=as_json)
         return
@@ -180,7 +189,7 @@ def anonymize(
     read = [*schema_inputs(schema, plan), *table_inputs("--after", after or [])]
     target = _target(data, out, private, read, force=force)
     table = _read(data, plan, dialect_of(reading), show_values=show_values)
-    release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, **options})
+    release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, "values": values, **options})
     dialect = released_dialect(data, reading, writing)
     written = _write(release, target, private, force=force, dialect=dialect)
     _show(release, utility, written, as_json=as_json)
