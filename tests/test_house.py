@@ -17,6 +17,7 @@ ORDER = (
     "files",
     "taxonomy",
     "schema",
+    "cleaning",
     "counting",
     "updates",
     "protection randomization",

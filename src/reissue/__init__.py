@@ -7,6 +7,7 @@ from reissue._version import __version__
 
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
+    from reissue.cleaning.recipe import CleanRecipe
     from reissue.data.table import Table
     from reissue.errors import (
         DataError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reissue.ledger.store import MissingFileError, NoLedgerError
     from reissue.people.knowledge import Knowledge
     from reissue.policy import Policy
+    from reissue.proposing.clean import Cleaning, clean
     from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
@@ -64,6 +66,8 @@ __all__ = [
     "BetaLikeness",
     "CKSafety",
     "Check",
+    "CleanRecipe",
+    "Cleaning",
     "Confidence",
     "DataError",
     "DeltaDisclosure",
@@ -111,6 +115,7 @@ __all__ = [
     "anonymize_frame",
     "attack",
     "check",
+    "clean",
     "compare_settings",
     "doctor",
     "estimate",
@@ -124,6 +129,7 @@ __all__ = [
 
 _PLACES = {
     "reissue.attacks.findings": "Finding Findings",
+    "reissue.cleaning.recipe": "CleanRecipe",
     "reissue.data.table": "Table",
     "reissue.errors": "DataError InputError InternalError NotMetError NotWrittenError ReissueError RequirementError "
     "RiskError SchemaError TaxonomyError",
@@ -133,6 +139,7 @@ _PLACES = {
     "reissue.ledger.store": "MissingFileError NoLedgerError",
     "reissue.people.knowledge": "Knowledge",
     "reissue.policy": "Policy",
+    "reissue.proposing.clean": "Cleaning clean",
     "reissue.proposing.schema_proposal": "SchemaProposal propose",
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",

@@ -14,7 +14,7 @@ from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
 from reissue.words import plural
 
-__all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section", "toml_value"]
+__all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section", "section_toml", "toml_value"]
 
 Section: TypeAlias = Mapping[str, Any]
 """A section of the schema file as parsed TOML, such as `[updates]` or `[policy]`, which a module of its own reads."""
@@ -59,7 +59,7 @@ _LARGEST = 2**24
 _DEEPEST = 100
 """Maximum nesting of tables and lists."""
 _NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
-_SECTIONS = ("columns", "person", "taxonomy", "updates", "policy")
+_SECTIONS = ("columns", "person", "clean", "taxonomy", "updates", "policy")
 _SEVERAL = "several_rows"
 UNIDENTIFIED = (
     "counts people, and nothing tells whether several providers hold records of the same person: whoever holds one "
@@ -97,6 +97,8 @@ class Schema:
     None: unknown. Methods then take every row for a person. If several providers may each hold a record of the same
     person, only an identifier, or an explicit False, shows that nobody has two.
     """
+    clean: Section = field(default_factory=dict)
+    """How tables are repaired when they are read; see `cleaning`."""
 
     def __post_init__(self) -> None:
         roles = {name: _role(name, role) for name, role in self.columns.items()}
@@ -265,6 +267,18 @@ class Schema:
         return cls._of_sections(document, folder)
 
     @classmethod
+    def clean_in(cls, path: Path) -> Section:
+        """Return the section `[clean]` of a schema file, or of a file that has only this section."""
+        try:
+            document = tomllib.loads(read_whole(path, _LARGEST).decode("utf-8-sig"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+            raise SchemaError(f"'{path}' cannot be read: it must be a file of TOML, such as a schema.") from None
+        section = document.get("clean", {})
+        if not isinstance(section, Mapping):
+            raise SchemaError("[clean] must be a section of its own, not a single value.")
+        return section
+
+    @classmethod
     def _of_sections(cls, document: Mapping[str, Any], folder: Path) -> "Schema":
         _refuse_nesting(document)
         for section in document:
@@ -280,7 +294,7 @@ class Schema:
         }
         several = _read_person(document.get("person", {}))
         others = document.get("updates", {}), document.get("policy", {})
-        return cls(document["columns"], hierarchies, *others, folder, several_rows=several)
+        return cls(document["columns"], hierarchies, *others, folder, several, document.get("clean", {}))
 
     @classmethod
     def read(cls, given: "Schema | Mapping[str, Any] | str | Path") -> "Schema":
@@ -306,6 +320,7 @@ class Schema:
         """Return the schema as TOML text, which `loads` with the same folder reads."""
         document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
         document |= {} if self.several_rows is None else {"person": {_SEVERAL: self.several_rows}}
+        document |= {"clean": {name: _inline(value) for name, value in self.clean.items()}} if self.clean else {}
         if self.hierarchies:
             document["taxonomy"] = {name: _write_hierarchy(h, self.folder) for name, h in self.hierarchies.items()}
         document |= {"updates": dict(self.updates)} if self.updates else {}
@@ -416,6 +431,12 @@ def _relative(file: Path | None, folder: Path) -> str:
     if file is None:
         return ""
     return (file.relative_to(folder) if file.is_relative_to(folder) else file.absolute()).as_posix()
+
+
+def section_toml(name: str, section: Section) -> str:
+    """Return a section as TOML, each key in one line; empty if there is nothing in it."""
+    lines = [f"{key} = {toml_value(value)}" for key, value in section.items()]
+    return "\n".join([f"[{name}]", *lines]) + "\n" if lines else ""
 
 
 def toml_value(value: Any) -> str:

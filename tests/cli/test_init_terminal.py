@@ -19,9 +19,9 @@ from tests.cli.terminal import Terminal
 )
 def test_the_questions_are_asked_and_answered(tmp_path: Path, answers: dict[str, str], method: str) -> None:
     with Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
-        terminal.wait_for("again and again?")
-        terminal.wait_for("[y/N]")
-        terminal.type("y")
+        terminal.wait_for("their values change?")
+        terminal.wait_for("[Y/n]")
+        terminal.type("n")
         for name, question in QUESTIONS.items():
             terminal.wait_for(question.split()[-1])
             terminal.wait_for("[Y/n]" if ASSUMED[name] else "[y/N]")
@@ -49,7 +49,7 @@ def test_what_was_answered_is_not_asked_and_nonsense_is_asked_again(tmp_path: Pa
 @pytest.mark.usefixtures("hospital")
 def test_one_question_is_enough(tmp_path: Path) -> None:
     with Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
-        terminal.wait_for("[y/N]")
+        terminal.wait_for("[Y/n]")
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
     assert terminal.shown.count("]:") == 1
@@ -60,7 +60,7 @@ def test_one_question_is_enough(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("hospital")
 def test_who_gives_up_leaves_nothing(tmp_path: Path) -> None:
     with Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
-        terminal.wait_for("[y/N]")
+        terminal.wait_for("[Y/n]")
         terminal.type("\x04", end="")  # the end of what is typed
         assert terminal.end() != 0
     assert not (tmp_path / "guess.toml").exists()

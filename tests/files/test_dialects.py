@@ -113,7 +113,7 @@ def test_what_can_be_read_in_two_ways_goes_with_the_other_columns(tmp_path: Path
         (["01/02/2024", "03/04/2024"], ["01/02/2024", "03/04/2024"]),
         (["03.02.2024", "soon"], ["03.02.2024", "soon"]),
         (["30.02.2024"], ["30.02.2024"]),
-        (["2024-02-03"], ["2024-02-03"]),
+        (["2024-02-03"], [date(2024, 2, 3)]),
     ],
 )
 def test_dates_as_people_write_them(tmp_path: Path, cells: list[str], values: list[object]) -> None:

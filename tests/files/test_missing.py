@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import warnings
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -39,7 +40,7 @@ def test_marks_in_numbers_and_dates_are_missing_and_said(office: Path) -> None:
     assert frame["Alter"].to_list() == [20, None, 40, None]
     assert frame["Gehalt"].to_list() == [1234.5, None, 2234.5, 3000.0]
     assert frame["geboren"].dtype == pl.Date
-    assert frame["Aufnahme"].to_list() == ["2024-01-01", None, "2024-01-02", "2024-01-03"]
+    assert frame["Aufnahme"].to_list() == [date(2024, 1, 1), None, date(2024, 1, 2), date(2024, 1, 3)]
     assert str(said[0].message) == (
         "office.csv: 'NA' in 3 cells, 'k.A.' in 1 cell, '-' in 1 cell read as missing, for all else in their 4 columns "
         "is numbers or dates. With dialect=Dialect(missing='') it is text."
@@ -109,10 +110,14 @@ def test_the_command_line_says_it_once_and_advises_options(office: Path, tmp_pat
         "--force",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert "  missing: 2 cells of 'Alter'" in done.stdout
+    assert not done.stderr
+    done = subprocess.run([*command, "--as-it-is"], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stderr.count("read as missing") == 1
     assert "With --read missing= it is text." in done.stderr
     done = subprocess.run([*command, "--read", "missing="], capture_output=True, text=True, check=True)  # noqa: S603
     assert not done.stderr
+    assert "missing:" not in done.stdout
 
 
 @pytest.mark.filterwarnings("ignore::reissue.errors.ReadingNote")

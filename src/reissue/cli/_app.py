@@ -24,6 +24,7 @@ __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
 WORK = (
     "open",
+    "clean",
     "init",
     "compare-settings",
     "plan",

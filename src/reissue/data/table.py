@@ -1,5 +1,6 @@
 """Table: any dataframe or file, coded as integers, with the way back to the same kind of dataframe."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,12 +11,14 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
+from reissue.cleaning import Defect
 from reissue.counting.cells import Counts, Domain, Margin, margins_of
 from reissue.counting.keys import pack
 from reissue.counting.people import PeopleCounts
 from reissue.data.frames import Back, from_frame, read_together
 from reissue.data.identifiers import identifier_texts
-from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
+from reissue.data.repairs import read_repaired
+from reissue.errors import DataError, ReadingNote, SchemaError, TaxonomyError, nearest_column
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, PLAIN, Dialect
 from reissue.files.tables import detect_dialect, refuse_nested
@@ -88,6 +91,8 @@ class Table:
     """Numbers drawn for rows (`data.draws`), which order equal ones; None: the order of the table."""
     dialect: Dialect = PLAIN
     """How the file was written that the table was read from; releases are written the same way."""
+    repairs: tuple[str, ...] = ()
+    """What was repaired when the table was read, in sentences without values."""
     given: Mapping[str, pl.DataType] | None = None
     """The user's columns in order with their types, if `frame` lacks some; None: those of `frame`."""
 
@@ -202,6 +207,7 @@ class Table:
         dialect: Dialect = FOUND,
         codings: Sequence[Coding] = (),
         secrets: Sequence[Coding] = (),
+        repair: bool = True,
     ) -> "Table":
         """Code a dataframe (pandas, Polars, Arrow) or a file.
 
@@ -215,6 +221,8 @@ class Table:
             How the file is written; what is not given is detected.
         codings, secrets
             Codings of the quasi-identifiers and of the sensitive columns from an earlier table, whose codes are kept.
+        repair
+            Whether the table is repaired as the schema's `[clean]` section says; not if it has been already.
 
         Raises
         ------
@@ -233,7 +241,7 @@ class Table:
         """
         if not schema.quasi:
             raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
-        frame, back = to_polars(data, schema, dialect=dialect, only=schema.used)
+        frame, back, repairs = _read(data, schema, dialect, schema.used, repair=repair)
         _check_columns(frame, schema)
         if not frame.height:
             raise DataError("The table has no rows.")
@@ -249,22 +257,50 @@ class Table:
         sensitive, domain, joint = joint_codes(hidden, secrets, frame.height)
         used = frame.select([name for name in frame.columns if name in schema.used])
         manner = detect_dialect(data, dialect) if isinstance(data, str | Path) else PLAIN
-        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, dialect=manner)
+        made = cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, dialect=manner)
+        for one in repairs:
+            warnings.warn(ReadingNote(f"Repaired: {one.sentence}"), stacklevel=2)
+        return replace(made, repairs=tuple(one.sentence for one in repairs))
 
 
 def to_polars(
-    data: Any, schema: Schema | None = None, *, dialect: Dialect = FOUND, only: Sequence[str] = ()
+    data: Any,
+    schema: Schema | None = None,
+    *,
+    dialect: Dialect = FOUND,
+    only: Sequence[str] = (),
+    repair: bool = True,
 ) -> tuple[pl.DataFrame, Back]:
-    """Convert a dataframe or read a path; return a Polars frame and the way back. Only columns in `only` are needed."""
+    """Convert a dataframe or read a path; return a Polars frame and the way back. Only columns in `only` are needed.
+
+    The table is repaired as the schema's `[clean]` section says, unless `repair` is False: it is a published one.
+    """
+    frame, back, _ = _read(data, schema, dialect, only, repair=repair)
+    return frame, back
+
+
+def _read(
+    data: Any, schema: Schema | None, dialect: Dialect, only: Sequence[str], *, repair: bool
+) -> tuple[pl.DataFrame, Back, tuple[Defect, ...]]:
+    """The table, the way back, and what was repaired."""
+    text = () if schema is None else _prefixed(schema)
+    if schema is not None and schema.clean and repair:
+        frame, back, repairs = read_repaired(data, schema, dialect=dialect, text=text)
+        refuse_nested(frame, schema.used)
+        return frame, back, repairs
     if isinstance(data, str | Path):
-        text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
         if is_database_url(data):
             data = database_table(str(data))
         else:
-            return read_together(data, schema, text=text, dialect=dialect, only=only), lambda frame: frame
+            return read_together(data, schema, text=text, dialect=dialect, only=only), lambda frame: frame, ()
     frame, back = from_frame(data, only)
     refuse_nested(frame, () if schema is None else schema.used)
-    return frame, back
+    return frame, back, ()
+
+
+def _prefixed(schema: Schema) -> tuple[str, ...]:
+    """The columns whose characters count."""
+    return tuple(name for name, hierarchy in schema.hierarchies.items() if hierarchy.kind == "prefix")
 
 
 def with_ranges(coding: Coding, *, tight: bool) -> Coding:

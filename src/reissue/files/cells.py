@@ -24,10 +24,13 @@ from reissue.files.dialect import DATES, Dialect
 from reissue.words import plural
 
 __all__ = [
+    "are_numbers",
     "as_numbers",
     "in_standard_writing",
     "inexact",
+    "number_pattern",
     "report_missing",
+    "typed_cells",
     "whole_if_all_are",
     "with_standard_values",
     "without_codes",
@@ -41,6 +44,7 @@ _SURE = {
     ".": r"\.(?:\d{1,2}|\d{4,})$|,\d{3}\.|^[+-]?0\.",
 }
 _DAY = r"^(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}/\d{1,2}/\d{1,2})(?: |$)"
+_ISO = r"^\d{4}-\d{2}-\d{2}$"
 _CLOCK = (" %H:%M", " %H:%M:%S")
 """Times of day that may follow a date."""
 
@@ -56,9 +60,33 @@ def with_standard_values(
     for column in frame.iter_columns():
         if column.dtype == pl.String and column.name not in text:
             found = in_standard_writing(column, dialect)
+            typed = as_text is not None and column.name not in as_text
             if found is not column:
-                changed.append(found if as_text is None or column.name in as_text else _typed(found))
+                changed.append(_typed(found) if typed else found)
+            elif typed and column.count() and column.drop_nulls().str.contains(_ISO).all():
+                days = column.str.to_date("%Y-%m-%d", strict=False)
+                changed += [days] if days.null_count() == column.null_count() else []
     return frame.with_columns(changed) if changed else frame
+
+
+def typed_cells(
+    frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+) -> tuple[pl.DataFrame, "Found"]:
+    """Give every text column the type that all of its cells have: numbers, dates, or text.
+
+    Returns the marks for missing values that were removed, too. This decides the types of every source whose cells are
+    text, and those that are proposed for all others.
+    """
+    frame, marks = without_marks(frame, dialect, text=text, as_text=as_text)
+    frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
+    if as_text is None:
+        return frame, marks
+    own = {*text, *as_text}
+    columns = [one for one in frame.iter_columns() if one.dtype == pl.String and one.name not in own and one.count()]
+    numbers = [numeric for one in columns if (numeric := as_numbers(one)) is not None]
+    frame = frame.with_columns(numbers)
+    floats = [one for one in frame.iter_columns() if one.dtype == pl.Float64 and one.name not in own]
+    return frame.with_columns(whole_if_all_are(one) for one in floats), marks
 
 
 def in_standard_writing(column: pl.Series, dialect: Dialect) -> pl.Series:
@@ -77,7 +105,7 @@ def _decimal_mark(cells: pl.Series, otherwise: str) -> str | None:
     """The decimal mark of a numeric column, part of which is not in standard notation; None for other columns."""
     if not cells.str.contains(r"[.,'’ \u{a0}\u{202f}]").any() or cells.str.contains(r"^[+-]?0\d").any():
         return None
-    fits = {mark: _are_numbers(cells, mark) for mark in ",."}
+    fits = {mark: are_numbers(cells, mark) for mark in ",."}
     if not any(fits.values()):
         return None
     sure = [mark for mark in ",." if fits[mark] and cells.str.contains(_SURE[mark]).any()]
@@ -86,10 +114,16 @@ def _decimal_mark(cells: pl.Series, otherwise: str) -> str | None:
     return None if plain else mark
 
 
-def _are_numbers(cells: pl.Series, mark: str) -> bool:
+def number_pattern(mark: str) -> str:
+    """Return the pattern of numbers with a decimal mark, perhaps with thousands separators."""
     groups = f"[{_GROUPS[mark]}]"
-    number = rf"^[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{groups}\d{{3}})+)(?:{'[.]' if mark == '.' else ','}\d+)?$"
-    return bool(cells.str.contains(number).all())
+    return rf"^[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{groups}\d{{3}})+)(?:{'[.]' if mark == '.' else ','}\d+)?$"
+
+
+def are_numbers(cells: pl.Series, mark: str, *, sure: bool = False) -> bool:
+    """Whether all cells are numbers with a decimal mark; with `sure` one of them has no other reading."""
+    fits = bool(cells.str.contains(number_pattern(mark)).all())
+    return fits and (not sure or bool(cells.str.contains(_SURE[mark]).any()))
 
 
 def _days(column: pl.Series, cells: pl.Series, dates: str | None) -> pl.Series:

@@ -18,7 +18,7 @@ from typing import IO, Any, Self, cast
 import polars as pl
 
 from reissue.errors import DataError
-from reissue.files.cells import inexact, report_missing, with_standard_values, without_marks
+from reissue.files.cells import inexact, report_missing, typed_cells
 from reissue.files.dialect import Dialect
 from reissue.files.limits import MOST_COLUMNS
 
@@ -68,11 +68,10 @@ def read_csv(
         frame = frame.head(frame.height - _blank_end(file, len(names), frame.height))
     quoted = [name for name in wanted if facts[f"quoted {name}"]]
     frame = frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
-    frame, marks = without_marks(frame, dialect, text=text, as_text=as_text)
-    report_missing(path, marks)
-    frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     # Where commas are decimal marks, points may separate thousands: only columns without them are numbers with a point.
-    return frame.with_columns(pl.col(name).cast(pl.Float64) for name in late if frame.schema[name] == pl.String)
+    frame, marks = typed_cells(frame, dialect, text=text, as_text=as_text)
+    report_missing(path, marks)
+    return frame
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,16 @@ class _File:
     packed: bool
     content: bytes | None = None
     """The file in UTF-8, if its encoding is another one."""
+    above: int = 0
+    """Rows above the header."""
 
     @classmethod
     def of(cls, path: Path, dialect: Dialect, packed: bool) -> Self:
         """Open a file; one in another encoding is converted to UTF-8 at once."""
         encoding, mark = dialect.encoding or "utf-8", dialect.delimiter or ","
+        above = (dialect.header or 1) - 1
         if encoding == "utf-8":
-            return cls(path, mark, packed)
+            return cls(path, mark, packed, above=above)
         try:
             with gzip.open(path, "rb") if packed else path.open("rb") as file:
                 text = file.read().decode(encoding).removeprefix("\ufeff")
@@ -98,13 +100,14 @@ class _File:
             raise DataError(
                 f"'{path}' is not text in the encoding {encoding}. Say which it is: dialect=Dialect(encoding='...')."
             ) from None
-        return cls(path, mark, packed, text.encode())
+        return cls(path, mark, packed, text.encode(), above)
 
     def scan(self, types: Mapping[str, Any]) -> pl.LazyFrame:
         """Scan the file with our own names and types; Polars does not undo doubled quotes in a header."""
         return pl.scan_csv(
             self.path if self.content is None else self.content,
             separator=self.delimiter,
+            skip_lines=self._lines_above(),
             infer_schema=False,
             schema_overrides=list(types.values()),
             new_columns=list(types),
@@ -120,7 +123,18 @@ class _File:
     def rows(self) -> Iterator[list[str]]:
         """The cells of each row, starting with the header."""
         with io.TextIOWrapper(self.opened(), encoding="utf-8-sig", newline="") as lines:
-            yield from itertools.dropwhile(lambda row: not row, csv.reader(lines, delimiter=self.delimiter))
+            below = itertools.islice(csv.reader(lines, delimiter=self.delimiter), self.above, None)
+            yield from itertools.dropwhile(lambda row: not row, below)
+
+    def _lines_above(self) -> int:
+        """The number of lines that the rows above the header take."""
+        if not self.above:
+            return 0
+        with io.TextIOWrapper(self.opened(), encoding="utf-8-sig", newline="") as lines:
+            found = csv.reader(lines, delimiter=self.delimiter)
+            for _ in itertools.islice(found, self.above):
+                pass
+            return found.line_num
 
     def header(self) -> list[str]:
         """The column names."""

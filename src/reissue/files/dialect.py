@@ -11,12 +11,14 @@ import csv
 import gzip
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
 from reissue.errors import DataError, InputError, nearest
+from reissue.files.layout import find_layout
 
 __all__ = ["DATES", "FOUND", "MARKS", "PLAIN", "Dialect", "detect_csv_dialect", "dialect_from"]
 
@@ -38,6 +40,8 @@ _DELIMITERS = ",;\t|"
 """Candidate delimiters."""
 _BEGINNING = 2**18
 """Bytes of a file from which its dialect is detected."""
+_MOST = 0.6
+"""Share of the rows that a delimiter divides alike, at least, where it does not divide the first line."""
 _SAMPLE = 200
 """Rows among these that are compared."""
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -81,7 +85,7 @@ class Dialect:
     sheet: str | None = None
     """The sheet of a workbook; by default its first table."""
     header: int | None = None
-    """The row of a workbook with the column names, counted from 1."""
+    """The row with the column names, counted from 1, of a workbook or of a text file with lines above its table."""
     missing: str | None = None
     """Marks for missing values in columns of numbers or dates, separated by commas; empty: none.
 
@@ -163,11 +167,13 @@ def detect_csv_dialect(path: Path, given: Dialect, *, packed: bool) -> Dialect:
     encoding = given.encoding or _BOMS.get(bom) or _encoding(path, start, packed)
     text = _beginning(start, encoding)
     delimiter = _delimiter(text, given.delimiter)
-    columns = _columns(text, delimiter, given.marks)
+    header = given.header or find_layout(_rows(text, delimiter, blank=True)).header[-1] + 1
+    columns = _columns(text, delimiter, given.marks, header)
     return replace(
         given,
         encoding=codecs.lookup(encoding).name.removesuffix("-sig"),
         delimiter=delimiter,
+        header=header if header > 1 else given.header,
         decimal=given.decimal or _decimal(columns, "," if delimiter == ";" else "."),
         dates=given.dates or _dates(columns),
         bom=bom == codecs.BOM_UTF8,
@@ -227,7 +233,21 @@ def _delimiter(text: str, given: str | None) -> str:
     if given is not None and (given in header or not found):
         return given
     best = max(found, key=lambda mark: _division(text, mark), default=given or ",")
-    return best if not found or _division(text, best)[1] > 1 else ","
+    even, width = _division(text, best)
+    if even and width > 1:
+        return best
+    return _usual_delimiter(text) or (best if not found or width > 1 else ",")
+
+
+def _usual_delimiter(text: str) -> str | None:
+    """The delimiter that divides most rows into the same number of cells; None if none does."""
+    found = []
+    for mark in _DELIMITERS:
+        widths = Counter(len(row) for row in _rows(text, mark))
+        width, rows = widths.most_common(1)[0] if widths else (0, 0)
+        if width > 1 and rows >= _MOST * widths.total():
+            found.append((rows, width, mark))
+    return max(found)[2] if found else None
 
 
 def _division(text: str, mark: str) -> tuple[bool, int]:
@@ -237,17 +257,17 @@ def _division(text: str, mark: str) -> tuple[bool, int]:
     return all(len(row) == width for row in rows[:-1]), width
 
 
-def _rows(text: str, mark: str) -> list[list[str]]:
+def _rows(text: str, mark: str, *, blank: bool = False) -> list[list[str]]:
     try:
-        rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row)
+        rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row or blank)
         return [row for row, _ in zip(rows, range(_SAMPLE), strict=False)]
     except csv.Error:
         return []
 
 
-def _columns(text: str, mark: str, missing: Sequence[str]) -> list[list[str]]:
+def _columns(text: str, mark: str, missing: Sequence[str], header: int = 1) -> list[list[str]]:
     """The non-empty cells of each column in the first rows, without marks for missing values."""
-    rows = _rows(text, mark)[1:]
+    rows = [row for row in _rows(text, mark, blank=True)[header:] if row]
     blank = {"", *(one.lower() for one in missing)}
     width = max(map(len, rows), default=0)
     cells = [[row[place].strip() for row in rows if len(row) > place] for place in range(width)]

@@ -14,18 +14,21 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError, nearest
-from reissue.files.cells import report_missing, whole_if_all_are, with_standard_values, without_marks
+from reissue.files.cells import report_missing, typed_cells, whole_if_all_are
 from reissue.files.csv import escape_formulas, unescape_formulas
 from reissue.files.dialect import Dialect
 from reissue.files.extras import import_optional
+from reissue.files.layout import find_layout
 from reissue.files.limits import refuse_large_package
 
-__all__ = ["detect_excel_dialect", "read_excel", "write_excel"]
+__all__ = ["detect_excel_dialect", "grid_of", "read_excel", "sheet_of", "write_excel"]
 
 _FIRST = 40
 """Number of rows in which the header is searched for."""
 _NO_DAY = [date(1899, 12, 30), date(1899, 12, 31)]
 """The date that a cell with only a time of day has."""
+_MIDNIGHT = r"^(\d{4}-\d{2}-\d{2})[ T]00:00:00(?:\.0+)?$"
+_TIME_ONLY = r"^1899-12-3[01][ T](\d{2}:\d{2}:\d{2})$"
 _MOST_ROWS = 1_048_575
 """Maximum number of rows of a sheet below its header."""
 
@@ -36,10 +39,31 @@ def detect_excel_dialect(path: Path, given: Dialect) -> Dialect:
     book = _book(path)
     if given.sheet is not None and given.sheet not in book.sheet_names:
         raise DataError(f"'{path}' has no sheet '{given.sheet}'." + nearest(given.sheet, book.sheet_names))
-    sheet = given.sheet or next((name for name in book.sheet_names if _is_table(book, name)), book.sheet_names[0])
+    sheet = given.sheet or next(iter(_tables(book)), book.sheet_names[0])
     header = given.header or _header(_first_rows(book, sheet), sheet, book.sheet_names)
     several = len(book.sheet_names) > 1 or given.sheet is not None
     return replace(given, sheet=sheet if several else None, header=header)
+
+
+def sheet_of(path: Path, given: Dialect) -> tuple[Dialect, list[str]]:
+    """Return the dialect with the sheet that is read, and the other sheets that hold tables."""
+    found = detect_excel_dialect(path, given)
+    book = _book(path)
+    own = found.sheet or book.sheet_names[0]
+    return replace(found, sheet=own), [name for name in _tables(book) if name != own]
+
+
+def grid_of(path: Path, given: Dialect) -> pl.DataFrame:
+    """Return all cells of a sheet as text, as a spreadsheet would export them, without a header."""
+    found, _ = sheet_of(path, given)
+    frame = _sheet(_book(path), found.sheet or "", header_row=None, skip_rows=0, dtypes="string")
+    return unescape_formulas(frame.select(_as_shown(column) for column in frame.iter_columns()))
+
+
+def _as_shown(column: pl.Series) -> pl.Series:
+    """Days without their midnight, times without the day that a workbook stores with them, blank cells as missing."""
+    shown = column.str.replace(_MIDNIGHT, "${1}").str.replace(_TIME_ONLY, "${1}")
+    return pl.select(pl.when(shown.str.strip_chars() != "").then(shown)).to_series().alias(column.name)
 
 
 def read_excel(
@@ -61,9 +85,8 @@ def read_excel(
     frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
     if only and set(only) <= set(frame.columns):
         frame = frame.select(name for name in frame.columns if name in set(only))
-    frame, marks = without_marks(unescape_formulas(frame), dialect, text=text, as_text=as_text)
+    frame, marks = typed_cells(unescape_formulas(frame), dialect, text=text, as_text=as_text)
     report_missing(path, marks)
-    frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     texts = frame.columns if as_text is None else [name for name in frame.columns if name in {*text, *as_text}]
     return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
 
@@ -90,7 +113,13 @@ def _sheet(book: Any, name: str, **options: Any) -> pl.DataFrame:
 
 
 def _first_rows(book: Any, name: str) -> pl.DataFrame:
-    return _sheet(book, name, header_row=None, n_rows=_FIRST, dtypes="string")
+    return _sheet(book, name, header_row=None, skip_rows=0, n_rows=_FIRST, dtypes="string")
+
+
+def _tables(book: Any) -> list[str]:
+    """The sheets that hold tables, those that are hidden last."""
+    found = [name for name in book.sheet_names if _is_table(book, name)]
+    return sorted(found, key=lambda name: book.load_sheet(name, n_rows=0).visible != "visible")
 
 
 def _is_table(book: Any, name: str) -> bool:
@@ -103,12 +132,11 @@ def _is_table(book: Any, name: str) -> bool:
 
 
 def _header(first: pl.DataFrame, sheet: str, sheets: Sequence[str]) -> int:
-    """The first row with as many non-empty cells as the fullest of the first rows, counted from 1."""
-    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in first.rows()]
-    if not filled:
+    """The row of the column names, counted from 1."""
+    if not first.width or not first.height:
         others = ", ".join(f"'{name}'" for name in sheets if name != sheet)
         raise DataError(f"The sheet '{sheet}' is empty." + (f" There is also {others}." if others else ""))
-    return filled.index(max(filled)) + 1
+    return find_layout(first.rows()).header[-1] + 1
 
 
 def _plain(column: pl.Series) -> pl.Series:
@@ -120,9 +148,7 @@ def _plain(column: pl.Series) -> pl.Series:
         if days.drop_nulls().is_in(_NO_DAY).all() and len(column) > column.null_count():
             return column.dt.time()
         return days if (days.cast(column.dtype) == column).fill_null(value=True).all() else column
-    if column.dtype == pl.String:
-        return pl.select(pl.when(column.str.strip_chars() != "").then(column)).to_series().alias(column.name)
-    return column
+    return _as_shown(column) if column.dtype == pl.String else column
 
 
 def _filled(frame: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
 from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
+from reissue.files.grid import grid_facts, read_grid_here
 from reissue.files.limits import ENVIRONMENT, keep_no_core_file, limit_holds, limit_this_process, memory_in_use
 from reissue.files.tables import detect_dialect_here, read_here
 
@@ -119,7 +120,14 @@ def _duckdb(given: dict[str, Any]) -> pl.DataFrame:
     return read_duckdb(DatabaseTable(**given))
 
 
-_VERBS = {"detect_dialect": _detect_dialect, "duckdb": _duckdb, "limited": _limited, "read": _read}
+_VERBS = {
+    "detect_dialect": _detect_dialect,
+    "duckdb": _duckdb,
+    "grid": read_grid_here,
+    "grid_facts": grid_facts,
+    "limited": _limited,
+    "read": _read,
+}
 
 
 if __name__ == "__main__":

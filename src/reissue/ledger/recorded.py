@@ -62,6 +62,8 @@ class ReleaseRecord:
     identifiers: str | None = None
     """The form of the identifiers in the table."""
     warnings: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    """What was repaired when the table was read."""
     loss: float | None = None
     """The information loss; None if it was not measured."""
     table: str | None = None
@@ -78,7 +80,9 @@ class ReleaseRecord:
 
     def as_json(self) -> dict[str, Any]:
         """The content of an entry; read by `of`."""
-        own = {"carried", "identifiers", "warnings", "loss", "table", "contributed"} if self.adopted else set()
+        own = (
+            {"carried", "identifiers", "warnings", "repairs", "loss", "table", "contributed"} if self.adopted else set()
+        )
         return {name: value for name, value in vars(self).items() if name not in own}
 
     @property

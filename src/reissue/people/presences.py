@@ -156,7 +156,7 @@ def counted_population(people: Source, schema: Schema) -> Table:
     counted = people.counts([*known.quasi, *known.sensitive])
     frame = counted.values.with_columns(pl.col(pl.Categorical).cast(pl.String))
     times = counted.times.to_numpy().astype(np.int64)
-    table = Table.read(frame, known)
+    table = Table.read(frame, known, repair=False)
     totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
     return replace(table, times=times, domain=replace(table.domain, totals=totals))
 
@@ -177,7 +177,8 @@ def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
     """Everyone's quasi-identifiers and names; rows without an identifier are people of their own."""
     named = schema.identifier is not None and schema.identifier in frame.columns
     used = {*schema.quasi, *([schema.identifier] if named else [])}
-    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    known = schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
+    table = Table.read(frame, known, repair=False)
     ids = table.frame[schema.identifier] if named and schema.identifier else pl.Series(range(table.rows))
     return table, ids.cast(pl.String)
 

@@ -19,6 +19,7 @@ DIRECT = _words(
 PERSON = _words(
     "id identifier patient person name customer client user username member record pid uid no nr number pseudonym "
     "participant respondent subject nummer lfd lfdnr laufnummer patienten patientennummer patientenid patientnr "
+    "patientennr patnr patid fallnr fallid kundennr personennummer "
     "patientin kunde kundennummer personalnummer fallnummer mitarbeiter mitglied mitgliedsnummer versicherte "
     "versicherter aktenzeichen pseudonyme numero paciente cliente"
 )

@@ -16,6 +16,7 @@ import polars as pl
 
 from reissue.data.table import to_polars
 from reissue.errors import DataError
+from reissue.files.cells import typed_cells
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
 from reissue.proposing.column_names import (
@@ -31,12 +32,14 @@ from reissue.proposing.column_names import (
 )
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy, automatic_widths
-from reissue.words import words_of
+from reissue.words import plural, words_of
 
-__all__ = ["Guess", "as_toml", "describe", "propose", "read_proposed"]
+__all__ = ["Guess", "as_toml", "describe", "likely_identifier", "propose", "read_proposed"]
 
 _MANY = 20
 """Minimum number of rows that show how unique a column is."""
+_NEARLY = 0.9
+"""Share of different values from which a column with a person's name tells people apart, doubled rows or not."""
 _CLOCK = r"^(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?$"
 
 
@@ -162,7 +165,7 @@ def _dated(values: pl.Series) -> bool:
 
 def read_proposed(data: Any, *, dialect: Dialect = FOUND) -> pl.DataFrame:
     """Read a table for guessing; whole numbers that are codes by their name become text."""
-    frame, _ = to_polars(data, dialect=dialect)
+    frame, _ = typed_cells(to_polars(data, dialect=dialect)[0], dialect)
     codes = [name for name, dtype in frame.schema.items() if dtype.is_integer() and words_of(name) & CODES]
     return frame.with_columns(pl.col(name).cast(pl.String) for name in codes)
 
@@ -178,6 +181,27 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
         else:
             guesses.append(guess)
     return tuple(guesses)
+
+
+def likely_identifier(frame: pl.DataFrame) -> str | None:
+    """Return the column that names people, by its name or its content, although rows may be doubled; else None."""
+    found = []
+    for column in frame.iter_columns():
+        words = words_of(column.name)
+        if nested(column.dtype) or not words or not (words & DIRECT or words <= PERSON):
+            continue
+        known = column.drop_nulls()
+        if len(known) and known.n_unique() >= _NEARLY * len(known) and len(known) >= _NEARLY * frame.height:
+            found.append((bool(words & CALLED), not words & WHOSE, column.name))
+    return min(found)[2] if found else _unique_but_for_copies(frame)
+
+
+def _unique_but_for_copies(frame: pl.DataFrame) -> str | None:
+    """A column of text or whole numbers in which every row has its own value as soon as equal rows count once."""
+    plain = frame.select(one for one in frame.iter_columns() if not nested(one.dtype))
+    once = plain.unique(maintain_order=True) if plain.width else plain
+    facts = (_Facts(one) for one in once.iter_columns())
+    return next((one.name for one in facts if one.unique and (one.text or one.whole) and not one.date), None)
 
 
 def _one_secret(guesses: Sequence[Guess]) -> list[Guess]:
@@ -258,6 +282,10 @@ def _person(facts: _Facts, why: str) -> Guess:
         average = len(facts.values) / facts.distinct
         words = f"{why}, and rows share theirs, {average:.3g} each on average: people have several rows"
         return Guess(facts.name, Role.IDENTIFIER, words, several=True)
+    if facts.nearly_unique and not facts.words <= CALLED:
+        twice = plural(len(facts.values) - facts.distinct, "row")
+        words = f"{why}; {twice} of {len(facts.values):,} share theirs: `reissue clean` shows them"
+        return Guess(facts.name, Role.IDENTIFIER, words)
     return Guess(facts.name, Role.DROP, f"{why}, but rows share theirs, so it is no identifier")
 
 
@@ -334,8 +362,8 @@ _HINTS = {
 }
 
 
-def as_toml(guesses: Sequence[Guess], title: str) -> str:
-    """Write a commented schema file, which `Schema.loads` reads."""
+def as_toml(guesses: Sequence[Guess], title: str, clean: str = "") -> str:
+    """Write a commented schema file, which `Schema.loads` reads; `clean` is its section of repairs."""
     lines = [
         f"# {_quoted(title)[1:-1]}",
         "# Every line is a guess: read it, correct it. The roles are identifier (never published), provider (never",
@@ -350,6 +378,7 @@ def as_toml(guesses: Sequence[Guess], title: str) -> str:
         lines.append('# No name looks sensitive. If a column is what nobody should learn about a person: "sensitive".')
     if any(guess.several for guess in guesses):
         lines += ["", "[person]", "several_rows = true  # visits, claims, tests: people are counted, and not rows"]
+    lines += ["", clean.rstrip("\n")] if clean else []
     for guess in guesses:
         if guess.hierarchy is not None:
             lines += ["", f"[taxonomy.{_key(guess.column)}]", _taxonomy_line(guess.hierarchy)]

@@ -35,7 +35,9 @@ QUESTIONS: Mapping[str, str] = {
 ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
 """The answers to assume: people come and go, and their values change."""
 _UNFOLLOWED = (
-    "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
+    "# But no column is the identifier, so nobody can be followed from release to release. What follows is for a table",
+    "# to which records are only added. If records are removed or change, make a column the identifier, and run",
+    "# `reissue init` again.",
 )
 _LIMIT = "limit = 0.75    # the highest probability of a value, all releases solved for everyone at once"
 _SKEWED = 0.3

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reissue._notebook import card
+from reissue.cleaning import Defect
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.clean import clean, clean_toml
 from reissue.proposing.from_table import Guess, as_toml, describe, read_proposed
 from reissue.proposing.from_table import propose as guess_columns
 from reissue.proposing.policy_questions import policy_for
 from reissue.proposing.relations import frequent_values, without_copies
 from reissue.schema import Role, Schema
+from reissue.words import plural
 
 __all__ = ["SchemaProposal", "propose"]
 
@@ -36,10 +39,13 @@ class SchemaProposal:
     guesses: tuple[Guess, ...]
     text: str
     """The schema file, with reasons as comments, and a policy for the harder case."""
+    defects: tuple[Defect, ...] = ()
+    """What is wrong with the table; the schema's `[clean]` section repairs what is recommended."""
 
     def __repr__(self) -> str:
-        """The roles in one sentence."""
-        return f"Proposal, to be corrected: {self.schema!r}"
+        """The roles in one sentence, and how many defects were found."""
+        wrong = f" {plural(len(self.defects), 'defect')} found; see `defects`." if self.defects else ""
+        return f"Proposal, to be corrected: {self.schema!r}{wrong}"
 
     def _repr_html_(self) -> str:
         rows = [[one.column, str(one.role), describe(one.hierarchy), one.why] for one in self.guesses]
@@ -76,7 +82,9 @@ def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUN
     >>> ri.propose(patients, sensitive=["disease"]).schema.sensitive
     ('disease',)
     """
-    frame = read_proposed(data, dialect=dialect)
+    found = clean(data, dialect=dialect)
+    recipe = found.recipe
+    frame = read_proposed(found.repaired_frame(recipe), dialect=dialect)
     for name in sensitive:
         if name not in frame.columns:
             raise InputError(f"There is no column '{name}' to be sensitive." + nearest_column(name, frame.columns))
@@ -85,9 +93,10 @@ def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUN
     )
     guesses = without_copies(frame, guesses)
     guesses = guesses if any(guess.several for guess in guesses) else frequent_values([frame], guesses)
-    text, policy = as_toml(guesses, "Proposed by reissue.propose."), policy_for(guesses, {})
+    text = as_toml(guesses, "Proposed by reissue.propose.", clean_toml(recipe, found.defects))
+    policy = policy_for(guesses, {})
     text += f"\n{policy}" if policy else ""
-    return SchemaProposal(Schema.loads(text), guesses, text)
+    return SchemaProposal(Schema.loads(text), guesses, text, found.defects)
 
 
 def _with_named(guess: Guess, sensitive: Sequence[str]) -> Guess:

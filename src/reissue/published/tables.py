@@ -137,7 +137,7 @@ class _Reader:
     def frame(self, data: Any) -> pl.DataFrame:
         """One table."""
         if not isinstance(data, str | Path) or not self.as_text:
-            return to_polars(data, self.schema, dialect=self.dialect)[0]
+            return to_polars(data, self.schema, dialect=self.dialect, repair=False)[0]
         if self.schema is None:
             return read_file(data, as_text=None, dialect=self.dialect)
         codes = tuple(name for name, one in self.schema.hierarchies.items() if one.kind == "prefix")

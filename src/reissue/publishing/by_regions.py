@@ -273,7 +273,9 @@ def _decide_cuts(source: Source, coding: WholeCoding, recipe: Recipe, entropy: A
     schema = coding.schema.with_roles(dropped)
     counted = source.counts([*schema.quasi, *schema.sensitive])
     texts = counted.values.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    table = Table.read(texts, schema, codings=coding.codings, secrets=coding.secrets if schema.sensitive else ())
+    table = Table.read(
+        texts, schema, codings=coding.codings, secrets=coding.secrets if schema.sensitive else (), repair=False
+    )
     times = counted.times.to_numpy().astype(np.int64)
     domain = coding.domain if schema.sensitive else Domain(np.array([times.sum()], np.int64))
     table = replace(table, times=times, domain=domain)
@@ -291,7 +293,7 @@ def _nodes(cuts: tuple[Codes, ...], codes: Codes) -> pl.DataFrame:
 
 
 def _read(coding: WholeCoding, part: pl.DataFrame) -> Table:
-    table = Table.read(part, coding.region_schema, codings=coding.codings, secrets=coding.secrets)
+    table = Table.read(part, coding.region_schema, codings=coding.codings, secrets=coding.secrets, repair=False)
     # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
     return replace(table, domain=coding.domain)
 

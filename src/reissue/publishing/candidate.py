@@ -196,6 +196,7 @@ class Candidate(Attempt):
             recorded=recorded,
             again=again is not None,
             warnings=self.warnings(release) if again is None else again.record.warnings,
+            repairs=self.table.repairs,
             release=release,
         )
 

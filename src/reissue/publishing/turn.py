@@ -61,6 +61,8 @@ class Publication:
     """Whether it had been published before, from the same table."""
     warnings: tuple[str, ...] = ()
     """What whoever sends it out should know."""
+    repairs: tuple[str, ...] = ()
+    """What was repaired when the table was read, as the schema's `[clean]` section says."""
     price: Price | None = None
     """What it costs; None where that was not measured."""
 
@@ -169,6 +171,7 @@ class Turn:
             "method": made.method,
             "promises": {},
             "recipients": self.request.recipients,
+            "repairs": made.repairs,
             "reissue": __version__,
             "request": self.known.mark,
             "requirement": made.requirement,

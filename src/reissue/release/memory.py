@@ -183,7 +183,7 @@ def _knowing(table: Table, values: pl.DataFrame, rows: pl.DataFrame | None) -> T
     hidden = _extended(table, table.schema.sensitive, table.secrets, values)
     if codings == table.codings and hidden == table.secrets:
         return _with_pairs(table, values)
-    again = Table.read(table.frame, table.schema, codings=codings, secrets=hidden)
+    again = Table.read(table.frame, table.schema, codings=codings, secrets=hidden, repair=False)
     return _with_pairs(replace(again, back=table.back), values)
 
 

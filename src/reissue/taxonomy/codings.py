@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from reissue._arrays import Codes
 from reissue.errors import TaxonomyError
+from reissue.files.cells import in_standard_writing, without_marks
+from reissue.files.dialect import FOUND
 from reissue.taxonomy.numbers import EXACT, automatic_widths, check_widths, dates, prefixes, ranges, texts
 from reissue.taxonomy.paths import Paths, from_paths, read_hierarchy, tree_paths, with_unlisted
 from reissue.taxonomy.tree import ROOT, Taxonomy, assemble, check_names
@@ -319,8 +321,12 @@ def _undecimal(column: pl.Series) -> pl.Series:
 
 
 def _parsed(column: pl.Series, kind: str) -> pl.Series:
-    """Text as dates or numbers."""
-    bare = column.str.strip_chars()
+    """Text as dates or numbers, also in local notation; marks for missing values are missing."""
+    frame, _ = without_marks(column.to_frame(), FOUND)
+    column = frame[column.name]
+    if column.dtype != pl.String:
+        return column
+    bare = in_standard_writing(column.str.strip_chars(), FOUND)
     if kind == "dates":
         return _strictly(column, bare.str.to_date("%Y-%m-%d", strict=False), "dates such as 2024-03-31")
     whole = bare.cast(pl.Int64, strict=False)

@@ -14,9 +14,12 @@ from reissue.cli._options import TABLES, ForceOption, JsonOption, ReadOption, di
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
+    from reissue.cleaning import CleanRecipe
+    from reissue.proposing.clean import Cleaning
     from reissue.publishing.plan import Beginning
 
-_AGAIN = "Will you publish such a table again and again? Then four short questions follow."
+_REPAIR = "Shall the schema repair this each time a table is read?"
+_HARDER = "Shall the policy take the harder case: people come and go, and their values change?"
 _ANSWERED = "The policy at its end follows from your answers; `reissue publish` goes by it."
 _ASSUMED = (
     "The policy at its end takes the harder case: people come and go, and their values change. For the easier one add "
@@ -53,6 +56,12 @@ def init(
             "answered counts as the harder case.",
         ),
     ] = None,
+    as_it_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-it-is", metavar="", help="Repair nothing. Else the schema says what is repaired on reading."
+        ),
+    ] = False,
     budget: Annotated[str, typer.Option(metavar="TIME", help="CPU time of a plan, at most, such as 60s or 5m.")] = "2m",
     force: ForceOption = False,
     reading: ReadOption = None,
@@ -63,6 +72,7 @@ def init(
     from reissue.data.outputs import Output, Outputs, table_inputs
     from reissue.files.places import refuse_absent
     from reissue.files.tables import write_text
+    from reissue.proposing.clean import clean
     from reissue.proposing.policy_questions import policy_for
     from reissue.publishing.plan import begin_series, seconds_of
 
@@ -72,16 +82,20 @@ def init(
         if isinstance(table, Path):
             refuse_absent(table)
     Outputs((Output("--out", out),), tuple(table_inputs("the data", data)), force=force)
-    named = data[0].name if len(data) == 1 else f"{data[0].name} to {data[-1].name}"
-    say_reading(data, dialect_of(reading), quiet=as_json)
+    dialect = dialect_of(reading)
+    say_reading(data, dialect, quiet=as_json)
+    found = [clean(one, dialect=dialect) for one in data]
+    recipe = _repairs(found, as_it_is=as_it_is, quiet=as_json)
     with watching() as progress:
         made = begin_series(
             data,
-            title=f"Schema for {named}, proposed by `reissue init`.",
+            title=_title(data),
             sensitive=sensitive or (),
             planned=not answer,
             folder=out.parent,
-            dialect=dialect_of(reading),
+            dialect=dialect,
+            cleanings=found,
+            recipe=recipe,
             budget=seconds_of(budget),
             progress=progress,
         )
@@ -96,6 +110,30 @@ def init(
         _show(made, data, out, answered=len(answers) if asked and made.policy else None)
 
 
+def _title(data: list[Any]) -> str:
+    named = data[0].name if len(data) == 1 else f"{data[0].name} to {data[-1].name}"
+    return f"Schema for {named}, proposed by `reissue init`."
+
+
+def _repairs(found: "list[Cleaning]", *, as_it_is: bool, quiet: bool) -> "CleanRecipe":
+    """What the schema repairs each time a table is read: what is recommended, unless somebody does not want it."""
+    from reissue.cleaning import CleanRecipe
+    from reissue.cli.commands.clean import show_defects
+    from reissue.proposing.clean import common_recipe
+
+    wrong = [one for one in found if one.defects]
+    for one in [] if quiet else wrong:
+        show_defects(one)
+    if as_it_is or not any(one.recommended for one in wrong):
+        return CleanRecipe()
+    asked = not quiet and sys.stdin.isatty() and sys.stdout.isatty()
+    if asked and not typer.confirm(_REPAIR, default=True):
+        return CleanRecipe()
+    if not quiet:
+        _render.say("The schema repairs this each time a table is read, and says so: see [clean] in it.", "")
+    return common_recipe(found)
+
+
 def _show_json(made: "Beginning", out: Path) -> None:
     from reissue.proposing.from_table import describe
 
@@ -103,8 +141,11 @@ def _show_json(made: "Beginning", out: Path) -> None:
         {"name": g.column, "role": g.role, "confirm": g.confirm, "generalized": describe(g.hierarchy), "why": g.why}
         for g in made.guesses
     ]
+    wrong = {"defects": [one.as_dict() for one in made.defects], "clean": made.recipe.as_section()}
     planned = {} if made.plan is None else {"plan": made.plan.as_dict()}
-    _render.show_json({"schema": out, "rows": made.rows, "columns": columns, "advice": list(made.advice), **planned})
+    _render.show_json(
+        {"schema": out, "rows": made.rows, "columns": columns, "advice": list(made.advice), **planned, **wrong}
+    )
 
 
 def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None) -> None:
@@ -139,11 +180,11 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
 
 
 def _answers(given: list[str], *, ask: bool) -> dict[str, bool]:
-    """What was answered; nobody is asked where nobody sits, and nobody who has one release in mind."""
+    """What was answered; nobody is asked where nobody sits, and the harder case needs no more answers."""
     from reissue.proposing.policy_questions import ASSUMED, QUESTIONS, read_answers
 
     answers = read_answers(given)
-    if ask and sys.stdin.isatty() and sys.stdout.isatty() and (answers or typer.confirm(_AGAIN)):
+    if ask and sys.stdin.isatty() and sys.stdout.isatty() and (answers or not typer.confirm(_HARDER, default=True)):
         left = {name: text for name, text in QUESTIONS.items() if name not in answers}
         answers |= {name: typer.confirm(text, default=ASSUMED[name]) for name, text in left.items()}
     return answers

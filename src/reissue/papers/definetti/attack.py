@@ -245,7 +245,8 @@ def _original(data: Any, schema: Schema) -> Table:
     if set(schema.sensitive) - set(frame.columns):
         raise CannotRunError("it measures how many guesses are right, for which it needs the original's values.")
     used = {*schema.quasi, *schema.sensitive}
-    return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    known = schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
+    return Table.read(frame, known, repair=False)
 
 
 def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -> ReleasePeople:

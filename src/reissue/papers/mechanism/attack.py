@@ -442,7 +442,7 @@ def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowle
     method = find(str(knowledge.algorithm))
     if method.stateful:
         raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
-    table = (data if isinstance(data, Table) else Table.read(data, schema)).with_boxes(tight=False)
+    table = (data if isinstance(data, Table) else Table.read(data, schema, repair=False)).with_boxes(tight=False)
     asked = by_column(requirement, table.margins, table.domain)
     method.refuse_impossible(asked, table)
     rng, options = np.random.default_rng(0), method.settle(knowledge.options)

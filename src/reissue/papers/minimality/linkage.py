@@ -121,7 +121,7 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
 
 def _population(data: Any, schema: Schema) -> Table:
     frame, _ = to_polars(data, schema)
-    return Table.read(frame, known_columns(schema, frame.columns))
+    return Table.read(frame, known_columns(schema, frame.columns), repair=False)
 
 
 def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Margin, ...]]:
@@ -139,7 +139,9 @@ def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Mar
     plain = pl.DataFrame([pl.repeat("-", frame.height, eager=True).alias(nothing), *shown])
     try:
         table = Table.read(
-            plain, Schema(roles, secret, policy=schema.policy, folder=schema.folder), secrets=people.secrets
+            plain,
+            Schema(roles, secret, policy=schema.policy, folder=schema.folder),
+            secrets=people.secrets,
         )
     except TaxonomyError:
         raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None

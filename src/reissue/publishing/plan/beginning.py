@@ -1,14 +1,16 @@
 """The beginning of a series: a schema guessed from its waves, and the policy that a plan on them recommends."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from reissue.cleaning import CleanRecipe, Defect
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.clean import Cleaning, clean, clean_toml, common_recipe
 from reissue.proposing.from_table import Guess, as_toml, propose, read_proposed
 from reissue.proposing.policy_questions import harmless_values, policy_for
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
@@ -57,6 +59,10 @@ class Beginning:
     plan: Plan | None
     advice: tuple[str, ...]
     """The next steps, in sentences."""
+    defects: tuple[Defect, ...] = ()
+    """What is wrong with the waves."""
+    recipe: CleanRecipe = field(default_factory=CleanRecipe)
+    """What the schema repairs."""
 
     @property
     def text(self) -> str:
@@ -74,16 +80,22 @@ def begin_series(
     dialect: Dialect = FOUND,
     budget: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
+    cleanings: Sequence[Cleaning] | None = None,
+    recipe: CleanRecipe | None = None,
 ) -> Beginning:
     """Guess a schema from all waves; if it has an identifier and a sensitive column, plan the policy.
 
     With several waves the plan is made on them. With a single one it is made only if `sensitive` is named, and is a
-    guess; not with `planned=False`, where the policy will follow from answers instead.
+    guess; not with `planned=False`, where the policy will follow from answers instead. The waves are repaired by the
+    `recipe`, which becomes part of the schema; by default by all that is recommended.
     """
-    frames, guesses = propose_series(waves, sensitive, dialect=dialect)
-    text = as_toml(guesses, title)
+    found = cleanings if cleanings is not None else [clean(wave, dialect=dialect) for wave in waves]
+    chosen = common_recipe(found) if recipe is None else recipe
+    frames, guesses = propose_series([one.repaired_frame(chosen) for one in found], sensitive, dialect=dialect)
+    defects = tuple(defect for one in found for defect in one.defects)
+    text = as_toml(guesses, title, clean_toml(chosen, defects))
 
-    begun = Beginning(frames[0].height, guesses, text, "", None, ())
+    begun = Beginning(frames[0].height, guesses, text, "", None, (), defects, chosen)
     if any(guess.several for guess in guesses):
         return replace(begun, advice=(_SEVERAL,))
     if len(waves) == 1 and not (sensitive and planned):

@@ -349,7 +349,7 @@ def continued(waves: Waves, count: int, rng: np.random.Generator, dynamics: Dyna
     for _ in range(count):
         frame, codes = _lived(waves, course, *last, rng)
         frame, codes, newest = _joined(waves, course, frame, codes, newest, rng)
-        tables.append(replace(Table.read(frame, waves.schema), back=waves.tables[0].back))
+        tables.append(replace(Table.read(frame, waves.schema, repair=False), back=waves.tables[0].back))
         last = frame, codes
     return replace(waves, tables=tuple(tables))
 
