@@ -127,3 +127,14 @@ def test_roles_in_a_dict_carry_the_other_sections() -> None:
     made = ri.Schema.of_columns(quasi=["age"], policy={"require": "k=3"}, updates={"none": True})
     assert ri.Policy.of(made).suppress == 0
     assert made.updates == {"none": True}
+
+
+def test_a_plan_completes_a_schema() -> None:
+    months = list(Population(seed=2, people=300).months(2))
+    columns = schema().with_roles({"hospital": "drop"})
+    made = ri.plan(months, columns, settings=["pool k=60 & l=3"], limit=0.95, further=0)
+    assert ri.Policy.of(made.apply(columns)).limit == 0.95
+    assert made.apply(columns).quasi == columns.quasi
+    unsafe = ri.plan(months, columns, settings=["pool k=2"], limit=0.2, further=0)
+    with pytest.raises(ri.NotMetError, match="recommends nothing"):
+        unsafe.apply(columns)

@@ -35,8 +35,7 @@ def _(result: Findings) -> str:
 @card_of.register
 def _(result: Plan) -> str:
     view = plan.view_of(result)
-    said = " ".join((f"{view.headline.word}:", *view.sentences))
-    return card(said, view.summary.headings, view.summary.rows, mark=view.headline.mark)
+    return card(" ".join(view.sentences), view.summary.headings, view.summary.rows, mark=view.headline.mark)
 
 
 @card_of.register

@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from reissue._notebook import notebook
+from reissue.errors import NotMetError
 from reissue.publishing.plan.settings import Limits, Setting
-from reissue.schema import Section
+from reissue.schema import Schema, Section
 from reissue.words import percent, plural
 
 __all__ = ["HELP", "KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
@@ -291,6 +293,21 @@ class Plan:
         best = min(roomy or fine, key=lambda one: one.cost, default=None)
         limits = replace(self.limits, limit=limit)
         return self if limit == self.limits.limit else replace(self, limits=limits, outcomes=outcomes, recommended=best)
+
+    def apply(self, schema: Schema | Mapping[str, Any] | str | Path) -> Schema:
+        """Return a schema with the recommended policy and, unless it has one, with how values were seen to change.
+
+        Raises
+        ------
+        NotMetError
+            If nothing is recommended.
+
+        """
+        if self.recommended is None:
+            raise NotMetError(f"The plan recommends nothing. {self.sentences[0]}")
+        read = Schema.read(schema)
+        policy = self.recommended.setting.policy(self.limits)
+        return replace(read, policy=policy, updates=read.updates or dict(self.updates))
 
     def with_more(self, more: Sequence[Outcome]) -> "Plan":
         """With settings that were tried beside it; what is recommended stays so."""
