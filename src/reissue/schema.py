@@ -59,7 +59,7 @@ _LARGEST = 2**24
 _DEEPEST = 100
 """Maximum nesting of tables and lists."""
 _NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
-_SECTIONS = ("columns", "person", "clean", "taxonomy", "updates", "policy")
+_SECTIONS = ("columns", "person", "clean", "taxonomy", "updates", "policy", "evidence")
 _SEVERAL = "several_rows"
 UNIDENTIFIED = (
     "counts people, and nothing tells whether several providers hold records of the same person: whoever holds one "
@@ -99,6 +99,8 @@ class Schema:
     """
     clean: Section = field(default_factory=dict)
     """How tables are repaired when they are read; see `cleaning`."""
+    evidence: Section = field(default_factory=dict)
+    """Who gets releases under which conditions, and who answers for them; see `outcome.dossier`."""
 
     def __post_init__(self) -> None:
         roles = {name: _role(name, role) for name, role in self.columns.items()}
@@ -294,7 +296,8 @@ class Schema:
         }
         several = _read_person(document.get("person", {}))
         others = document.get("updates", {}), document.get("policy", {})
-        return cls(document["columns"], hierarchies, *others, folder, several, document.get("clean", {}))
+        beside = document.get("clean", {}), document.get("evidence", {})
+        return cls(document["columns"], hierarchies, *others, folder, several, *beside)
 
     @classmethod
     def read(cls, given: "Schema | Mapping[str, Any] | str | Path") -> "Schema":
@@ -325,6 +328,7 @@ class Schema:
             document["taxonomy"] = {name: _write_hierarchy(h, self.folder) for name, h in self.hierarchies.items()}
         document |= {"updates": dict(self.updates)} if self.updates else {}
         document |= {"policy": dict(self.policy)} if self.policy else {}
+        document |= {"evidence": dict(self.evidence)} if self.evidence else {}
         return tomlkit.dumps(document)
 
 

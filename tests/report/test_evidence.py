@@ -12,6 +12,7 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import registered
 from reissue.cli._app import run
+from reissue.outcome.dossier import dossier_of
 from reissue.report.evidence import evidence_html, record_of
 
 SCHEMA = ri.Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"], identifier="who")
@@ -117,3 +118,56 @@ def test_attacks_belong_under_headings() -> None:
     assert headings["trajectory"] == "singling out"
     assert headings["correspondence"] == "linkability"
     assert headings["joint"] == headings["composition"] == "inference"
+
+
+STATED = """
+[evidence]
+organisation = "Hospital A"
+responsible = "Data steward"
+[evidence.recipients."University B"]
+model = "controlled"
+means = "a register of the town; <b>no</b> time limit"
+"""
+
+
+def test_a_record_says_who_gets_a_release_and_what_is_left_to_fill_in(folder: Path) -> None:
+    Path("stated.toml").write_text(Path("policy.toml").read_text() + STATED)
+    for number, recipients in (("1", ()), ("2", ("--recipient", "University B", "--recipient", "Office C"))):
+        begin = ("--schema", "stated.toml") if number == "1" else ()
+        named = ("-l", "x.ledger", "--record", f"p{number}.json", *recipients)
+        assert run(["publish", f"w{number}.csv", *begin, *named]) == 0
+    first, second = (json.loads(Path(f"p{number}.json").read_text()) for number in "12")
+    assert [(one["name"], one["releases"], one["model"]) for one in first["dossier"]["recipients"]] == [
+        ("everyone", [1], "public")
+    ]
+    assert [(one["name"], one["releases"], one["model"]) for one in second["dossier"]["recipients"]] == [
+        ("Office C", [1, 2], None),
+        ("University B", [1, 2], "controlled"),
+    ]
+    assert second["dossier"]["responsible"] == "Data steward"
+    assert {"purpose", "model of Office C", "approval: date"} <= set(second["to_fill_in"])
+    assert not {"responsible", "model of University B"} & set(second["to_fill_in"])
+    assert any("everyone's quasi-identifiers" in one for one in second["adversary"])
+    with ri.Ledger.open("x.ledger") as ledger:
+        assert second["chain"] == {"release": "2", "follows": ledger.releases[0].entry.hash}
+        assert ledger.schema.evidence["organisation"] == "Hospital A", "what is stated is in the chain, with the schema"
+    page = Path("p2.html").read_text()
+    assert "Recipient: University B" in page
+    assert "&lt;b&gt;no&lt;/b&gt;" in page
+    assert page.count("to be filled in") == len(second["to_fill_in"])
+    assert not re.search(r"<script|https?:", page)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"responsable": "x"},
+        {"purpose": 3},
+        {"recipients": "B"},
+        {"recipients": {"B": {"model": "secret"}}},
+        {"recipients": {"B": {"mean": "x"}}},
+    ],
+)
+def test_evidence_that_cannot_be_read_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ri.SchemaError, match="evidence"):
+        dossier_of(wrong, {"B": (1,)})

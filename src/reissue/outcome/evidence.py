@@ -1,14 +1,15 @@
 """Record: figures and methods for whoever must account for a release, in the order of a dossier.
 
-What was published; what was done to each column; criteria and thresholds; risk before and after, under the three
-headings of the Article 29 Working Party's Opinion 05/2014 (singling out, linkability, inference); what was tried
-against it and what came of that; when to look again. It never says whether data are anonymous in law.
+What was published; who gets it under which conditions, and who answers for it; what was done to each column; criteria
+and thresholds; what an adversary is taken to have; risk before and after, under the three headings of the Article 29
+Working Party's Opinion 05/2014 (singling out, linkability, inference); what was tried against it and what came of that;
+when to look again. It never says whether data are anonymous in law.
 """
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -18,10 +19,12 @@ from typing import Any
 
 from reissue._version import __version__
 from reissue.attacks import registered
-from reissue.attacks.findings import Finding, Findings
+from reissue.attacks.findings import Finding, Findings, Status
 from reissue.attacks.registry import Heading
 from reissue.errors import CannotRunError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.ledger import Ledger
+from reissue.outcome.dossier import EVERYONE, Dossier, dossier_of
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
 from reissue.publishing.series import snapshots
@@ -30,6 +33,7 @@ from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
 from reissue.verify.check import Check, check
 from reissue.verify.risk import find_preset
+from reissue.words import plural
 
 __all__ = [
     "ColumnRecord",
@@ -43,7 +47,7 @@ __all__ = [
     "record_of",
 ]
 
-FORMAT = 1
+FORMAT = 2
 """The version of the record's JSON."""
 _BY_HEADING = {
     Heading.SINGLING_OUT: {"k", "prosecutor", "k^m"},
@@ -136,12 +140,18 @@ class Record:
     tests: tuple[TestRecord, ...] = ()
     assumptions: tuple[str, ...] = ()
     review: tuple[str, ...] = REVIEW
+    dossier: Dossier = field(default_factory=Dossier)
+    """What the steward states, and what is left to fill in."""
+    adversary: tuple[str, ...] = ()
+    """What an adversary was taken to have, in sentences."""
+    chain: Mapping[str, str] = field(default_factory=dict)
+    """Where the record belongs in a ledger: the release's number, and the hash of the entry that it follows."""
     format: int = FORMAT
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are none are null."""
         found: dict[str, Any] = _plain(asdict(self))
-        return found
+        return {**found, "to_fill_in": list(self.dossier.open)}
 
     def to_json(self) -> str:
         """The same as text."""
@@ -167,8 +177,14 @@ def record_of(
     criteria: Mapping[str, str] | None = None,
     dialect: Dialect = FOUND,
     when: datetime | None = None,
+    held: Mapping[str, Sequence[int]] | None = None,
+    adversary: Sequence[str] = (),
+    chain: Mapping[str, str] | None = None,
 ) -> Record:
-    """The record of releases by name, each with what `check` says of it; `before`: of original tables by name."""
+    """The record of releases by name, each with what `check` says of it; `before`: of original tables by name.
+
+    `held` are the numbers of the releases that each recipient holds; by default those that `[evidence]` names hold all.
+    """
     last = read_published(list(releases.values())[-1], schema, dialect=dialect).of_its_columns()
     found = findings or Findings()
     return Record(
@@ -183,7 +199,49 @@ def record_of(
         tuple(figure for name, check in zip(releases, checks, strict=True) for figure in _figures(name, check)),
         tuple(_test(one) for one in found),
         found.assumptions,
+        dossier=dossier_of(schema.evidence, held or _all_hold(schema, len(releases))),
+        adversary=tuple(adversary) or _knowing(found),
+        chain=dict(chain or {}),
     )
+
+
+def _all_hold(schema: Schema, total: int) -> dict[str, tuple[int, ...]]:
+    """Whoever is named in `[evidence]` is taken to hold all releases; where nobody is, everyone is."""
+    named = schema.evidence.get("recipients", {})
+    names = list(named) if isinstance(named, Mapping) and named else [EVERYONE]
+    return dict.fromkeys(names, tuple(range(1, total + 1)))
+
+
+_KNOWING = {
+    "groups": "knows who is in the releases, everyone's quasi-identifiers, and everyone's group",
+    "register": "knows who is in the releases, and everyone's quasi-identifiers",
+    "files": "has the files alone, and does not know who is in them",
+}
+_PRIORS = {
+    "common": "knows how common each value is",
+    "leaving": "knows how common each value is, and learns how soon people with it leave",
+    "learned": "knows how common each value is, learns how soon people with it leave and which people tend to have it",
+}
+
+
+def _knowing(findings: Findings) -> tuple[str, ...]:
+    """What attacks say of their adversary's knowledge."""
+    known = [(one.attack, one.details.get("knowledge")) for one in findings if one.status != Status.NOT_RUN]
+    return tuple(f"{attack}: {_KNOWING[knowledge]}." for attack, knowledge in known if knowledge in _KNOWING)
+
+
+def _assumed(policy: Policy, findings: Findings) -> tuple[str, ...]:
+    """What a policy takes an adversary to have."""
+    said = [*_knowing(findings), f"The adversary {_PRIORS[policy.prior]}."]
+    said += ["The adversary knows how many people of each release have each value."] * ("totals" in policy.knowledge)
+    if policy.look_back is not None:
+        said.append(f"Attacks look back {plural(policy.look_back, 'release')}; earlier ones are taken to be lost.")
+    if policy.collude is not None:
+        groups = "; ".join(" and ".join(group) for group in policy.collude) or "nobody"
+        said.append(f"Recipients who combine what they hold: {groups}. Others keep it to themselves.")
+    if policy.alone:
+        said.append("Nobody ever holds two releases: they were not compared.")
+    return tuple(said)
 
 
 def _published(name: str, one: Any, check: Check) -> PublishedRecord:
@@ -319,10 +377,9 @@ def attack_record(
     )
 
 
-def publish_record(made: PublicationInMemory, policy: Policy) -> Record:
-    """The record of a release that goes out."""
-    release = made.release
-    schema = release.table.schema
+def publish_record(made: PublicationInMemory, ledger: Ledger, recipients: Sequence[str] = ()) -> Record:
+    """The record of a release that goes out to recipients, before it is recorded in its ledger."""
+    release, policy, schema = made.release, ledger.policy, ledger.schema
     limits = {f"limit of {one.attack}": f"{one.limit:g}" for one in made.findings if one.limit is not None}
     criteria = {
         "requirement": str(policy.require),
@@ -336,9 +393,29 @@ def publish_record(made: PublicationInMemory, policy: Policy) -> Record:
     return record_of(
         "publish",
         {f"release {made.number}": release},
-        schema,
-        [check(release, schema, release.requirement)],
-        before={"the original": check(release.table.frame, schema)},
+        replace(release.table.schema, evidence=schema.evidence),
+        [check(release, release.table.schema, release.requirement)],
+        before={"the original": check(release.table.frame, release.table.schema)},
         findings=made.findings,
         criteria=criteria,
+        held=_held(ledger, made.number, recipients),
+        adversary=_assumed(policy, made.findings),
+        chain=_place(made, ledger),
     )
+
+
+def _place(made: PublicationInMemory, ledger: Ledger) -> dict[str, str]:
+    """Where a release stands in its ledger's chain."""
+    entries = ledger.entries()
+    own = [one.entry.hash for one in ledger.releases if made.again and one.number == made.number]
+    before = entries[: [one.hash for one in entries].index(own[0])] if own else entries
+    return {"release": f"{made.number}", "follows": before[-1].hash} if before else {}
+
+
+def _held(ledger: Ledger, number: int, recipients: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The numbers of the releases that each recipient of a release then holds; what everyone got, everyone has."""
+    before = [one for one in ledger.releases if one.withdrawn is None and one.number < number]
+    return {
+        name: (*(one.number for one in before if not one.recipients or name in one.recipients), number)
+        for name in sorted(set(recipients)) or [EVERYONE]
+    }

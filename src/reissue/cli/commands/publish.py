@@ -129,7 +129,13 @@ def publish(
         return
     target = out or target_beside(data)
     places = _Places(
-        None if dry_run else target, report, record, inputs, force, released_dialect(data, reading, writing)
+        None if dry_run else target,
+        report,
+        record,
+        tuple(recipient or ()),
+        inputs,
+        force,
+        released_dialect(data, reading, writing),
     )
     if not places.may_repeat:
         places.plan()
@@ -217,6 +223,7 @@ class _Places:
     """None in a dry run."""
     report: Path | None
     record: Path | None
+    recipients: tuple[str, ...]
     inputs: tuple[Input, ...]
     force: bool
     dialect: "Dialect"
@@ -272,7 +279,8 @@ class _Staged:
         if places.record is not None and not self._is_kept(places.record):
             from reissue.report.evidence import publish_record, stage_record
 
-            stage_record(publish_record(made, self.book.policy), places.record, self.staging, force=places.force)
+            kept = publish_record(made, self.book, places.recipients)
+            stage_record(kept, places.record, self.staging, force=places.force)
 
     def _is_kept(self, path: Path) -> bool:
         return self.repeated and lexists(path)

@@ -57,7 +57,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 dialect=Dialect(given["delimiter"]),
                 price=PriceRequest(None, BUDGET if dry_run else 0.0),
                 when_made=seen.append,
-                before_record=lambda one: _leave(one, book, folder),
+                before_record=lambda one: _leave(one, book, given["recipients"], folder),
                 progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
             )
         except RefusedError as refused:
@@ -69,9 +69,9 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
         return {**_said(made, book), "providers": _providers(seen, book, made.number) if dry_run else None}
 
 
-def _leave(made: PublicationInMemory, book: Ledger, folder: Path) -> None:
+def _leave(made: PublicationInMemory, book: Ledger, recipients: Sequence[str], folder: Path) -> None:
     """Report and record, before the release is recorded: what cannot be written stops it."""
-    record = publish_record(made, book.policy)
+    record = publish_record(made, book, recipients)
     (folder / "report.html").write_text(publication_html(made), encoding="utf-8")
     (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
     (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
