@@ -5,14 +5,15 @@ of equal generalized values, stay there if they are a fair share of the rows tha
 node. So frequent rows are generalized little and rare ones much. Top-down partitioning, which must generalize a whole
 branch for its rarest row, loses more where groups are large.
 
-Nodes are tried on distinct combinations of values: O(nodes x combinations left x attributes). The lattice is thinned
-where that would be too much: the longest ladders lose rungs in their middle.
+Nodes are tried on distinct combinations of values: O(nodes x combinations left x attributes). For growing requirements
+most nodes need no trial, because a coarser one was tried where too few rows stand. The lattice is thinned where there
+would be too many: the longest ladders lose rungs in their middle.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,8 +32,13 @@ _FAIR = 0.01
 """The share of the rows left that must stay at a node; smaller shares make many nodes with few groups each."""
 _WORK = 5 * 10**8
 """Nodes times combinations, at most: a few CPU seconds, since most nodes are tried on few combinations."""
+_GLANCE = 4_096
+"""Nodes that are looked at together for the next one to try."""
 _HALVINGS = 5
 """Bins of a number that may be published as any range: 2, 4, ... 32 with about as many rows each."""
+
+Node: TypeAlias = tuple[int, ...]
+"""A node of the lattice: the rung of each attribute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,29 +105,94 @@ def peeled(job: Job) -> Codes | None:
     return None if group is None else group[of_row].astype(np.int32)
 
 
+class _Lattice:
+    """The nodes of a lattice, and how many rows of those left may still stand at each of them.
+
+    Where a requirement is growing, a node where few rows stand bounds all finer nodes: whoever stands at one of them
+    stands here too. That stays true while rows leave, since a group leaves as a whole.
+    """
+
+    def __init__(self, rungs: Sequence[_Rungs], rows: int) -> None:
+        """Of each attribute's rungs."""
+        losses = np.zeros([1] * len(rungs))
+        for place, one in enumerate(rungs):
+            losses = losses + np.array(one.lost).reshape([-1 if at == place else 1 for at in range(len(rungs))])
+        self._order = np.argsort(losses, axis=None, kind="stable")
+        self._losses = losses
+        self._most = np.full(losses.shape, rows)
+
+    def following(self, first: int, needed: float) -> int | None:
+        """The first place, in order of loss, from which on so many rows may stand at a node; None for none."""
+        most = self._most.reshape(-1)
+        for start in range(first, len(self._order), _GLANCE):
+            enough = most[self._order[start : start + _GLANCE]] >= needed
+            if enough.any():
+                return start + int(enough.argmax())
+        return None
+
+    def node(self, place: int) -> Node:
+        """The node at a place in the order of loss."""
+        return tuple(int(rung) for rung in np.unravel_index(self._order[place], self._losses.shape))
+
+    def bound(self, node: Node, rows: int) -> None:
+        """At this node so many rows stand."""
+        finer = self._most[tuple(slice(rung + 1) for rung in node)]
+        np.minimum(finer, rows, out=finer)
+
+    def above(self, node: Node) -> list[Node]:
+        """From a node to the top: always the next rung that loses least."""
+        chain, top = [], tuple(size - 1 for size in self._losses.shape)
+        while node != top:
+            higher = [(*node[:at], rung + 1, *node[at + 1 :]) for at, rung in enumerate(node) if rung < top[at]]
+            node = min(higher, key=lambda one: float(self._losses[one]))
+            chain.append(node)
+        return chain
+
+
 def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement) -> Ints | None:
     """Entry to group."""
-    nodes = np.array(list(product(*(range(len(one)) for one in rungs))))
-    losses = np.sum([np.array(one.lost)[nodes[:, place]] for place, one in enumerate(rungs)], axis=0)
-    nodes = nodes[np.argsort(losses, kind="stable")]
+    lattice = _Lattice(rungs, int(entries.rows.sum()))
     group, rest, made = np.full(len(entries.values), -1), np.arange(len(entries.values)), 0
     left = list(rungs)
     while len(rest):
-        before = len(rest)
-        for node in nodes.tolist():
-            key = _key([one.nodes[rung] for one, rung in zip(left, node, strict=True)])
-            standing = _standing(key, entries, rest, requirement)
-            if standing is None:
-                continue
-            stands, label = standing
-            group[rest[stands]] = made + label
-            made += int(label.max()) + 1
-            rest, left = rest[~stands], [one.only(~stands) for one in left]
-            if not len(rest):
-                break
+        before, place = len(rest), lattice.following(0, _needed(entries, rest))
+        while place is not None and len(rest):
+            node = lattice.node(place)
+            standing = _Standing.at(node, left, entries, rest, requirement)
+            if standing.number >= _needed(entries, rest):
+                group[rest[standing.rows]] = made + standing.label
+                made += int(standing.label.max()) + 1
+                rest, left = rest[~standing.rows], [one.only(~standing.rows) for one in left]
+                if requirement.growing:
+                    lattice.bound(node, 0)
+            elif requirement.growing:
+                lattice.bound(node, standing.number)
+                _bound_above(lattice, node, left, entries, rest, requirement)
+            place = lattice.following(place + 1, _needed(entries, rest))
         if len(rest) == before:
             return _with_rest(group, entries, requirement, made)
     return group
+
+
+def _needed(entries: Entries, rest: Ints) -> float:
+    """How many rows must stand at a node."""
+    return max(_FAIR * float(entries.rows[rest].sum()), 1.0)
+
+
+def _bound_above(
+    lattice: _Lattice, node: Node, left: Sequence[_Rungs], entries: Entries, rest: Ints, requirement: Requirement
+) -> None:
+    """Find, above a node where too few rows stand, the last one where that is so: it bounds many others."""
+    chain, needed = lattice.above(node), _needed(entries, rest)
+    low, high = -1, len(chain)
+    while high - low > 1:
+        middle = (low + high) // 2
+        number = _Standing.at(chain[middle], left, entries, rest, requirement).number
+        if number >= needed:
+            high = middle
+        else:
+            low = middle
+            lattice.bound(chain[middle], number)
 
 
 def _key(columns: Sequence[Ints]) -> Ints:
@@ -130,15 +201,32 @@ def _key(columns: Sequence[Ints]) -> Ints:
     return np.asarray(distinct_keys(key, bound)[1], np.int64)
 
 
-def _standing(key: Ints, entries: Entries, rest: Ints, requirement: Requirement) -> tuple[Bools, Ints] | None:
-    """Which of the entries that are left stand at a node, and their groups 0, 1, ...; None if these are too few."""
-    rows, total = entries.rows[rest], int(key.max()) + 1
-    holds = requirement.holds(Counts(key, entries.values[rest], entries.domain, total, rows))
-    stands = np.asarray(holds[key], np.bool_)
-    standing = rows[stands].sum()
-    if standing == 0 or standing < _FAIR * rows.sum():
-        return None
-    return stands, (np.cumsum(holds) - 1)[key[stands]]
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    """Which of the entries that are left stand at a node."""
+
+    rows: Bools
+    """Entry to whether it stands."""
+    holds: Bools
+    key: Ints
+    number: int
+    """How many rows stand."""
+
+    @classmethod
+    def at(
+        cls, node: Node, left: Sequence[_Rungs], entries: Entries, rest: Ints, requirement: Requirement
+    ) -> "_Standing":
+        """At a node, whose rungs are those of the entries that are left."""
+        key = _key([one.nodes[rung] for one, rung in zip(left, node, strict=True)])
+        rows, total = entries.rows[rest], int(key.max()) + 1
+        holds = requirement.holds(Counts(key, entries.values[rest], entries.domain, total, rows))
+        stands = np.asarray(holds[key], np.bool_)
+        return cls(stands, holds, key, int(rows[stands].sum()))
+
+    @property
+    def label(self) -> Ints:
+        """The groups 0, 1, ... of those that stand."""
+        return np.asarray((np.cumsum(self.holds) - 1)[self.key[self.rows]], np.int64)
 
 
 def _with_rest(group: Ints, entries: Entries, requirement: Requirement, made: int) -> Ints | None:
