@@ -81,7 +81,7 @@ def _tabled(taxonomy: Taxonomy) -> Callable[[Codes, Codes], Floats]:
     leaves = np.arange(size, dtype=np.int32)
     one, other = np.repeat(leaves, size), np.tile(leaves, size)
     table = taxonomy.loss(*taxonomy.snap(np.minimum(one, other), np.maximum(one, other)))
-    return lambda lo, hi: table[lo * np.int32(size) + hi]
+    return lambda lo, hi: table.take(lo * np.int32(size) + hi)
 
 
 def _computed(taxonomy: Taxonomy) -> Callable[[Codes, Codes], Floats]:
@@ -112,7 +112,7 @@ class Division:
         """Of rows' groups."""
         rows, sizes = np.argsort(group, kind="stable"), np.bincount(group)
         starts = np.cumsum(sizes) - sizes
-        codes = losses.codes[:, rows]
+        codes = losses.codes.take(rows, axis=1)
         lo, hi = (np.pad(end.reduceat(codes, starts, axis=1), ((0, 0), (0, 1))) for end in (np.minimum, np.maximum))
         return cls(losses, rows, np.append(starts, 0), np.append(sizes, 0), lo, hi, losses.box(lo, hi))
 
@@ -187,7 +187,7 @@ class GroupPairs:
         there = place < total[:, np.newaxis]
         rows = division.rows[np.where(there, at, starts[one][:, np.newaxis])]
         before = sizes[one] * division.each[one] + sizes[other] * division.each[other]
-        return cls(one, other, total, before, rows, there, division.losses.codes[:, rows.T])
+        return cls(one, other, total, before, rows, there, division.losses.codes.take(rows.T, axis=1))
 
 
 def _along(job: Job, division: Division, pairs: GroupPairs, rng: np.random.Generator) -> Iterator[tuple[int, Better]]:

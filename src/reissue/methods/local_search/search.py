@@ -237,7 +237,7 @@ def _promise(division: Division, one: Ints, other: Ints) -> Floats:
     """Pair to what its groups lose, as a share of what is lost in the box around both."""
     alone = other == len(division.sizes) - 1
     other = np.where(alone, one, other)
-    lo, hi = (end(side[:, one], side[:, other]) for end, side in ((np.minimum, division.lo), (np.maximum, division.hi)))
+    lo, hi = (end(side.take(one, axis=1), side.take(other, axis=1)) for end, side in ((np.minimum, division.lo), (np.maximum, division.hi)))
     own = division.each[one] + division.each[other]
     return np.asarray(own / np.maximum(division.losses.box(lo, hi), np.finfo(np.float64).tiny))
 

@@ -56,7 +56,7 @@ class _Rungs:
         ladder = Ladder.of(taxonomy)
         nodes = [level.node[codes].astype(np.int64) for level in ladder.levels]
         losses = zip(ladder.losses, nodes, strict=True)
-        return cls(tuple(nodes), tuple(float(np.average(loss[node], weights=rows)) for loss, node in losses))
+        return cls(tuple(nodes), tuple(float(np.average(loss.take(node), weights=rows)) for loss, node in losses))
 
     @classmethod
     def _of_bins(cls, taxonomy: Taxonomy, codes: Codes, rows: Ints) -> "_Rungs":
