@@ -207,7 +207,8 @@ def test_wide_tables_simply_work(method: str, quasi: int, rows: int) -> None:
 @pytest.mark.parametrize("method", ["pool", "mondrian"])
 def test_groups_do_not_depend_on_the_number_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table.read(bench_table(3000), bench_schema())
-    job = Job(table, parse("k=4 & l=2"), np.random.default_rng(0), options=find(method).settle({}))
+    settled = find(method).settle({"effort": "fast"})
+    job = Job(table, parse("k=4 & l=2"), np.random.default_rng(0), options=settled)
     monkeypatch.setattr(frontier, "_CHUNK", 64)
     found = []
     for number in ("1", "2", "3"):

@@ -1,11 +1,14 @@
-"""Rows that are left out so that the others lose less, around a method that would publish all of them.
+"""Suppression around a method that would publish all rows: rows are left out so that the others lose less.
 
 The method is run; rows whose absence promises most are named; the method is run again without them, and whichever
-loses less stays. A row that is left out loses everything. Where not even the first run succeeds, rows without which
-it does are left out first. The method runs a dozen times at most, and once where nothing may be left out.
+loses less stays. A suppressed row loses everything. Where not even the first run succeeds, rows without which it does
+are left out first.
+
+How many rows are tried goes up in steps of 1, 2, 5, 10, ... parts of the table. The steps do not depend on the share
+that may be suppressed, which only says where they end: so a larger share never loses more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,41 +23,68 @@ from reissue.requirements import Requirement
 
 __all__ = ["blocking", "edges", "surplus", "without_outliers"]
 
-_RUNS = 12
-_STEPS = 500
+_SHARES = [round(first * 10.0**power, 5) for power in range(-4, 0) for first in (1, 2, 5)]
+"""Of the records: the steps in which rows are left out."""
+_LEAST = 1e-9
+_TRIES = 2
+"""In each step: as many rows as may go, then half of them."""
+_GRID = 500
 """This many numbers of rows are tried, at most, where a value has too many."""
 Outliers = Callable[[Table, Draft, Ints], tuple[Ints, Floats]]
 """Table, draft and the table's row numbers to rows that may go (places in the table) and what each promises."""
 Run = Callable[[Job], Draft]
 
 
-def without_outliers(job: Job, run: Run, outliers: Outliers, needed: Callable[[], Ints]) -> Draft:
-    """The draft of a method without the rows that cost the others most, as far as the job has rows to spare."""
+def without_outliers(
+    job: Job, run: Run, outliers: Outliers, needed: Callable[[], Ints], finish: Run | None = None
+) -> Draft:
+    """The draft of a method without the rows that cost the others most, as far as rows may be suppressed.
+
+    With `finish`, which takes more time and loses less, it is the best of what that makes after every step.
+    """
     if not job.spare:
-        return run(job)
+        return (finish or run)(job)
+    made = list(_steps(job, run, outliers, needed))
+    if finish is not None:
+        made = [(kept, finish(_some(job, kept))) for kept, _ in made]
+    kept, draft = min(made, key=lambda one: _lost(job.table, *one))
+    groups = np.full(job.table.rows, -1, np.int32)
+    groups[kept] = draft.groups
+    return replace(draft, groups=groups)
+
+
+def _steps(job: Job, run: Run, outliers: Outliers, needed: Callable[[], Ints]) -> Iterator[tuple[Ints, Draft]]:
+    """The rows that are kept, fewer and fewer, and what the method makes of them, with less loss each time."""
+    kept, draft = _first(job, run, needed)
+    yield kept, draft
+    lost = _lost(job.table, kept, draft)
+    for step in sorted({int(share * job.table.records + 1e-9) for share in _SHARES}):
+        allowed = step - (job.table.rows - len(kept)) if step <= job.spare else 0
+        for _ in range(_TRIES):
+            rows, promise = outliers(job.table.some(kept), draft, kept) if allowed > 0 else (kept[:0], np.zeros(0))
+            chosen = rows[np.argsort(-promise, kind="stable")][:allowed]
+            if not len(chosen):
+                break
+            left = np.delete(kept, chosen)
+            tried = _tried(_some(job, left), run)
+            after = np.inf if tried is None else _lost(job.table, left, tried)
+            if tried is not None and after < lost - _LEAST:
+                kept, draft, lost = left, tried, after
+                yield kept, draft
+                break
+            allowed = len(chosen) // 2
+
+
+def _first(job: Job, run: Run, needed: Callable[[], Ints]) -> tuple[Ints, Draft]:
+    """What the method makes of all rows; of fewer where it cannot, if so many may be suppressed."""
     kept = np.arange(job.table.rows)
     try:
-        best = run(job)
+        return kept, run(job)
     except (NotMetError, RequirementError):
         kept = np.setdiff1d(kept, needed())
         if not job.table.rows - job.spare <= len(kept) < job.table.rows:
             raise
-        best = run(_some(job, kept))
-    allowed = job.spare - (job.table.rows - len(kept))
-    for _ in range(_RUNS):
-        rows, promise = outliers(job.table.some(kept), best, kept)
-        chosen = rows[np.argsort(-promise, kind="stable")][:allowed]
-        if not len(chosen):
-            break
-        left = np.delete(kept, chosen)
-        draft = _tried(_some(job, left), run)
-        if draft is None or _lost(job.table, left, draft) >= _lost(job.table, kept, best) - 1e-9:
-            allowed = len(chosen) // 2
-            continue
-        kept, best, allowed = left, draft, min(allowed, job.spare - (job.table.rows - len(left)))
-    groups = np.full(job.table.rows, -1, np.int32)
-    groups[kept] = best.groups
-    return replace(best, groups=groups)
+        return kept, run(_some(job, kept))
 
 
 def _some(job: Job, rows: Ints) -> Job:
@@ -163,15 +193,14 @@ def _finer(table: Table, place: int, cut: Codes) -> Codes:
 
 def surplus(job: Job) -> Ints:
     """The fewest rows of one sensitive value, drawn at random, without which the table meets what is asked; or none."""
-    table, best = job.table, np.empty(0, np.int64)
+    table, fewest, chosen = job.table, job.spare + 1, -1
     for value in np.flatnonzero(table.domain.totals).tolist():
-        rows = np.flatnonzero(table.sensitive == value)
-        most = min(len(rows), job.spare, len(best) or len(rows))
-        numbers = np.unique(np.linspace(1, most, _STEPS).astype(np.int64))
+        numbers = np.unique(np.linspace(1, int(table.domain.totals[value]), _GRID).astype(np.int64))
+        numbers = numbers[numbers < fewest]
         enough = numbers[_holds_without(table, value, numbers, job.requirement)]
         if len(enough):
-            best = job.rng.permutation(rows)[: enough[0]]
-    return best
+            fewest, chosen = int(enough[0]), value
+    return job.rng.permutation(np.flatnonzero(table.sensitive == chosen))[:fewest]
 
 
 def _holds_without(table: Table, value: int, numbers: Ints, requirement: Requirement) -> Bools:

@@ -14,26 +14,33 @@ So a round costs a few sorts of the table, and O(pairs x rows of a pair x attrib
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
 from reissue.counting.keys import pack
-from reissue.errors import InputError
+from reissue.errors import InputError, InternalError
 from reissue.methods.local_search.divisions import Better, Division, Losses, divisions
 from reissue.methods.local_search.growth import exchanges
 from reissue.methods.local_search.quotas import by_quotas
 from reissue.methods.registry import Job, Option
 from reissue.release.release import Draft
 
-__all__ = ["EFFORT", "EFFORTS", "Effort", "improved", "searched", "wanted_effort"]
+__all__ = ["EFFORT", "EFFORTS", "Effort", "Start", "improved", "searched", "wanted_effort"]
+
+Start: TypeAlias = Callable[[Job], Draft | None]
+"""Makes groups that meet the requirement; None where it can make none of this table."""
 
 _WIDEST = 40
 """Rows of two groups together, at most, or five times as many as a group must have."""
 _BEFORE = 0.2
 """The share of the progress that is shown when the search begins."""
+_CLOSE = 1.2
+"""Starts that lose up to so many times what the best one loses are searched too: a search saves a fifth at most."""
 _LEAST = 1e-4
 """A round that saves less than this share of what is lost is the last."""
 
@@ -85,24 +92,43 @@ class _Search:
         self.name[groups] = np.arange(first, first + len(groups))
 
 
-def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
-    """What a method makes, with its groups searched for better ones if the job asks for it.
+def improved(job: Job, starts: Sequence[Start]) -> Draft:
+    """The first start, or, if the job asks for effort, the best that the search makes of all of them.
 
-    Not where people have several rows, nor where groups are judged together: the search judges two groups at a time.
+    It goes on from every start that loses not much more than the best one, and keeps what ends best.
     """
     effort = wanted_effort(job)
     if effort is None:
-        return make(job)
-    draft = make(replace(job, progress=lambda share: job.progress(_BEFORE * share)))
-    kept = np.flatnonzero(draft.groups >= 0)
-    if not len(kept):
+        draft = starts[0](job)
+        if draft is None:
+            raise InternalError("The first start makes groups of every table.")
         return draft
-    # A table whose rows are all kept may be a part that is judged by the whole table's shares.
-    table = job.table if len(kept) == job.table.rows else job.table.some(kept)
-    some = replace(job, table=table, progress=lambda share: job.progress(_BEFORE + (1 - _BEFORE) * share))
-    groups = draft.groups.copy()
-    groups[kept] = searched(some, _start(some, draft.groups[kept], make), effort)
-    return replace(draft, groups=groups)
+    draft, groups = _made(replace(job, progress=lambda share: job.progress(_BEFORE * share)), starts)
+    mixed = _mixed(job, starts)
+    groups += [] if mixed is None else [mixed]
+    losses = Losses.of(job.table.taxonomies, job.table.codes)
+    lost = [_lost(losses, one) for one in groups]
+    close = [one for one, its in zip(groups, lost, strict=True) if its <= _CLOSE * min(lost)]
+    each, ended = (1 - _BEFORE) / len(close), []
+    for number, one in enumerate(close):
+        report = partial(_report, job.progress, _BEFORE + number * each, each)
+        ended.append(searched(replace(job, progress=report), one, replace(effort, seconds=effort.seconds / len(close))))
+    return replace(draft, groups=min(ended, key=partial(_lost, losses)))
+
+
+def _report(progress: Callable[[float], None], before: float, share: float, done: float) -> None:
+    progress(before + share * done)
+
+
+def _lost(losses: Losses, groups: Codes) -> float:
+    """What all rows lose in these groups."""
+    return Division.of(losses, groups.astype(np.int64)).lost
+
+
+def _made(job: Job, starts: Sequence[Start]) -> tuple[Draft, list[Codes]]:
+    """What the first start makes, and the groups of all that can make any."""
+    made = [draft for start in starts if (draft := start(job)) is not None]
+    return made[0], [draft.groups for draft in made]
 
 
 def wanted_effort(job: Job) -> Effort | None:
@@ -115,16 +141,18 @@ def wanted_effort(job: Job) -> Effort | None:
     return None if together else effort
 
 
-def _start(job: Job, groups: Codes, make: Callable[[Job], Draft]) -> Codes:
-    """Groups that a method made, or others with nearly the table's shares of values: whichever loses less."""
+def _mixed(job: Job, starts: Sequence[Start]) -> Codes | None:
+    """Groups with nearly the table's shares of values, where the requirement asks for that; None if none are found."""
+
+    def least(some: Job) -> Draft:
+        draft, groups = _made(some, starts)
+        losses = Losses.of(some.table.taxonomies, some.table.codes)
+        return replace(draft, groups=min(groups, key=partial(_lost, losses)))
+
     # Groups that grow through sorted rows one after the other leave scattered rows for the last ones.
     order = np.random.default_rng(0).permutation(job.table.rows)
-    mixed = by_quotas(replace(job, table=replace(job.table.some(order), domain=job.table.domain)), make)
-    if mixed is None:
-        return groups
-    other = mixed[np.argsort(order)]
-    losses = Losses.of(job.table.taxonomies, job.table.codes)
-    return min(groups, other, key=lambda one: Division.of(losses, one.astype(np.int64)).lost)
+    mixed = by_quotas(replace(job, table=replace(job.table.some(order), domain=job.table.domain)), least)
+    return None if mixed is None else mixed[np.argsort(order)]
 
 
 def _asked(effort: object) -> Effort | None:
@@ -237,7 +265,10 @@ def _promise(division: Division, one: Ints, other: Ints) -> Floats:
     """Pair to what its groups lose, as a share of what is lost in the box around both."""
     alone = other == len(division.sizes) - 1
     other = np.where(alone, one, other)
-    lo, hi = (end(side.take(one, axis=1), side.take(other, axis=1)) for end, side in ((np.minimum, division.lo), (np.maximum, division.hi)))
+    lo, hi = (
+        end(side.take(one, axis=1), side.take(other, axis=1))
+        for end, side in ((np.minimum, division.lo), (np.maximum, division.hi))
+    )
     own = division.each[one] + division.each[other]
     return np.asarray(own / np.maximum(division.losses.box(lo, hi), np.finfo(np.float64).tiny))
 

@@ -52,8 +52,8 @@ def mondrian(job: Job) -> Draft:
         return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
 
     if not strict and job.table.people is None:
-        return split_across(job, in_order(job, lambda some: improved(some, make)))
-    return split_across(job, improved(job, make))
+        return split_across(job, in_order(job, lambda some: improved(some, [make])))
+    return split_across(job, improved(job, [make]))
 
 
 def _advance(frontier: Frontier, taxonomies: Forest, requirement: Requirement, strict: bool) -> tuple[Layout, Bools]:

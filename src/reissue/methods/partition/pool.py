@@ -4,13 +4,14 @@ From one group that holds all rows, every group is tried on each attribute: it g
 any range may be published, a number is split at its median. Children that meet the requirement stand on their own; the
 others are pooled, and a pool that fails borrows rows from the largest child until both hold. The attribute with the
 greatest loss reduction is taken; children go on, and the pool goes on with that attribute left as it is. Every group is
-published as its box. Rows to spare are those at the end of a box that all others of its group would be better off
-without.
+published as its box. Rows that may be suppressed are those at the end of a box that all others of its group would be
+better off without.
 
 Where a value's share is limited and the value is frequent, whole regions fail and are not split any further. So there
 small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
-(`methods.joining`); whichever of the two loses less is taken. Where local search is asked for (`effort`), groups peeled
-off the generalization lattice (`peeling`) are a third start: for large groups it is by far the best.
+(`methods.joining`); whichever of the two loses less is taken. Unless `effort` is "fast", groups peeled off the
+generalization lattice (`peeling`) are a second start, which loses much less where groups are large. Local search goes
+on from both where they lose about as much, and what ends best is taken.
 
 A table of more than a million rows is split into regions first, as strict Mondrian splits, and each is worked on by
 itself (`by_regions`): so it is the same release whether the table lies in memory or not.
@@ -52,7 +53,7 @@ _BY_REGIONS = ByRegions(any_order=True)
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
     traits=Trait.SUPPRESSES | Trait.BLIND | Trait.JOINABLE,
-    options={"effort": EFFORT, "region": REGION},
+    options={"effort": replace(EFFORT, default="balanced"), "region": REGION},
     by_regions=_BY_REGIONS,
     draws=lambda _: True,
     several_rows="together",
@@ -68,25 +69,31 @@ def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     taxonomies = Forest.of(job.table.taxonomies)
 
+    starts = (lambda some: _grouped(some, taxonomies), _peeled)
+
     def make(job: Job) -> Draft:
-        return without_outliers(job, lambda some: _grouped(some, taxonomies), edges, lambda: surplus(job))
+        finish = None if wanted_effort(job) is None else lambda some: improved(some, starts)
+        return without_outliers(job, starts[0], edges, lambda: surplus(job), finish)
 
     one = bool(_BY_REGIONS.one(job.requirement, job.suppress))
-    return split_across(job, in_regions(job, lambda some: improved(some, make), one=one))
+    return split_across(job, in_regions(job, make, one=one))
 
 
 def _grouped(job: Job, taxonomies: Forest) -> Draft:
-    """Top-down, peeled off the lattice, or small groups that join: whichever loses least."""
+    """Top-down, or small groups that join: whichever loses less."""
     drafts, easier = [_top_down(job, taxonomies)], _without_shares(job.requirement)
     if easier is not None:
         small = _top_down(replace(job, requirement=easier, progress=lambda _: None), taxonomies)
         extent = _extent(job, small.groups)
         group = joined(extent, small.groups, job.table.sensitive, job.table.domain, job.requirement)[small.groups]
         drafts.append(replace(small, groups=np.unique(group, return_inverse=True)[1].astype(np.int32)))
-    if wanted_effort(job) is not None:
-        start = peeled(job)
-        drafts += [] if start is None else [Draft(groups=start)]
     return drafts[0] if len(drafts) == 1 else min(drafts, key=lambda draft: _extent(job, draft.groups).total)
+
+
+def _peeled(job: Job) -> Draft | None:
+    """Groups peeled off the lattice, as a draft."""
+    groups = peeled(job)
+    return None if groups is None else Draft(groups=groups)
 
 
 def _top_down(job: Job, taxonomies: Forest) -> Draft:
