@@ -265,6 +265,7 @@ BUILT_IN = {
     "incognito": "reissue.methods.lattice.incognito",
     "invariance": "reissue.methods.invariance.method",
     "mask": "reissue.papers.mask",
+    "microaggregation": "reissue.methods.microaggregation",
     "mondrian": "reissue.methods.partition.mondrian",
     "pool": "reissue.methods.partition.pool",
     "providers": "reissue.papers.providers",

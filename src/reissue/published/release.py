@@ -24,6 +24,7 @@ from reissue.errors import CannotRunError, DataError, SchemaError, nearest_colum
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published.counts_table import refuse_counts
 from reissue.published.tables import Tables, read_tables, whole_numbers
+from reissue.release.averages import STATISTICS, Averages
 from reissue.release.form import Form
 from reissue.release.presences import Presences, presences_of
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
@@ -112,6 +113,18 @@ class PublishedRelease:
     def lacking(self) -> tuple[str, ...]:
         """Quasi-identifiers of the schema that this release does not show."""
         return tuple(name for name in self.schema.quasi if name not in self.main.columns)
+
+    @property
+    def averages(self) -> dict[str, str]:
+        """Quasi-identifier to the column of its groups' means or medians, where groups are numbered and it has one."""
+        if not (self.form.boxes and self.form.numbered):
+            return {}
+        pairs = [(name, Averages(one).column(name)) for one in STATISTICS for name in self.schema.quasi]
+        return {name: column for name, column in pairs if column in self.main.columns and not self._named(column)}
+
+    def _named(self, column: str) -> bool:
+        """Whether the schema says that a column is data."""
+        return self.schema.columns.get(column, Role.DROP) != Role.DROP
 
     def of_its_columns(self) -> "PublishedRelease":
         """Restrict the schema to the quasi-identifiers that the release shows; unchanged where it shows none."""

@@ -10,6 +10,7 @@ from reissue._arrays import Codes, Ints
 from reissue.counting.keys import distinct_keys
 from reissue.data.table import Table
 from reissue.errors import InternalError, SchemaError
+from reissue.release.averages import with_averages
 from reissue.release.counterfeits import counterfeit_cells
 from reissue.release.release import COUNT, GROUP, SLOT, Boxes, Counterfeits, Draft
 from reissue.taxonomy.codings import Coding
@@ -48,6 +49,8 @@ def _refuse_names(table: Table, draft: Draft) -> None:
         "count": draft.form.apart,
         "counterfeits": draft.counterfeits is not None,
     }
+    if draft.averages is not None:
+        added |= dict.fromkeys(map(draft.averages.column, table.schema.quasi), True)
     public = {*table.schema.quasi, *table.schema.sensitive, *table.schema.kept}
     clash = [name for name, needed in added.items() if needed and name in public]
     if clash:
@@ -85,6 +88,7 @@ def _generalized(
     number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.form.numbered else [], dtype=pl.Int64)
     whole = _published(table, draft, order, recoded)
     whole = whole.insert_column(0, number.gather(groups)) if draft.form.numbered else whole
+    whole = with_averages(whole, draft.averages, table, draft.groups, order)
     whole = _slotted(whole, draft, order)
     if draft.counterfeits is None:
         return {"release": whole}

@@ -17,6 +17,7 @@ from reissue.files.dialect import Dialect
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, stage_tables
+from reissue.release.averages import Averages
 from reissue.release.form import Form
 from reissue.release.memory import Memory
 from reissue.requirements import Requirement
@@ -77,6 +78,8 @@ class Draft:
     sensitive: Codes | None = None
     """Row to the sensitive code that is published, where a method changes or permutes the values."""
     counterfeits: "Counterfeits | None" = None
+    averages: Averages | None = None
+    """Of a numbered release: what is published of numbers beside their ranges."""
     slots: Ints | None = None
     """Row, then counterfeit, to the slot that it fills, whose number lasts; for cohorts. -1 for a suppressed row."""
     e: int | None = None
@@ -246,7 +249,8 @@ class Release:
             return (EXACT,)
         drawn = () if self.drawn is None else (DRAWN,)
         tight = self.draft.cuts is None and any(taxonomy.runs for taxonomy in self.table.taxonomies)
-        return (*drawn, TIGHT) if tight else drawn
+        averages = () if self.draft.averages is None else (self.draft.averages.warning,)
+        return (*drawn, *((TIGHT,) if tight else ()), *averages)
 
     def __str__(self) -> str:
         """What went out, in one sentence."""

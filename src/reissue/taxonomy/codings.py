@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Floats
 from reissue.errors import TaxonomyError
 from reissue.files.cells import in_standard_writing, without_marks
 from reissue.files.dialect import FOUND
@@ -29,6 +29,7 @@ __all__ = [
     "Hierarchy",
     "automatic_widths",
     "changed_labels",
+    "leaf_numbers",
     "prepare",
     "read_hierarchy",
     "unrounded",
@@ -207,6 +208,20 @@ def listed_paths(hierarchy: Hierarchy) -> Paths:
     if hierarchy.file is not None:
         return read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
     return list(tree_paths(hierarchy.tree))
+
+
+def leaf_numbers(coding: Coding) -> Floats | None:
+    """The number of each leaf, NaN for the missing value; None where leaves are no numbers.
+
+    Where the first or last leaf stands for all beyond it (bottom and top coding) it is that bound.
+    """
+    kind = coding.leaves.dtype
+    if not (kind.is_numeric() or (coding.taxonomy.ordered and kind == pl.String)):
+        return None
+    numbers = coding.leaves.cast(pl.Float64, strict=False)
+    if numbers.null_count() or not len(numbers):
+        return None
+    return np.append(numbers.to_numpy(), [np.nan] * coding.taxonomy.missing)
 
 
 def changed_labels(before: Hierarchy, now: Hierarchy) -> list[str]:

@@ -1,6 +1,7 @@
 """Records as an analyst has them: for each row its weight, and of each column what is expected of it.
 
-The true table has values. In a published one, a number counts as the middle of its range, a category as the shares of
+The true table has values. In a published one, a number counts as the published mean or median of its group, else as the
+middle of its range, a category as the shares of
 its node's values, and `*` as the mean of the other rows. Where sensitive values belong to a group and not to a row,
 every row counts as the mean of its group. Rows of a group with declared counterfeits have less weight: together as much
 as it has people.
@@ -258,11 +259,18 @@ class PublishedRecords:
         if column in schema.quasi:
             lo, hi = (ends[schema.quasi.index(column)] for ends in self._intervals)
             empty = lo > hi
+            if scale.line and column in self.published.averages:
+                return self._averages(column)
             return scale.over(np.where(empty, 0, lo), np.where(empty, 0, hi), None if evenly else self.weights)
         if column in schema.sensitive and not self.published.form.boxes:
             return self._by_group(column, scale)
         coding = _coding(self.table, column)
         return _at(scale, _encoded(coding, self.published.main[column]))
+
+    def _averages(self, column: str) -> Floats:
+        """The published mean or median of each row's group."""
+        found = self.published.main[self.published.averages[column]]
+        return found.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()[:, np.newaxis]
 
     def _by_group(self, column: str, scale: Scale) -> Floats:
         """The mean of each row's group."""

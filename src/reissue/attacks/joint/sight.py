@@ -33,6 +33,10 @@ __all__ = [
 
 _LARGEST = 150_000_000
 """Pairs of a person and a possible cell, at most: beyond it memory and time run out."""
+_AVERAGES = (
+    "means of groups are published: whoever knows everyone's numbers finds out who is in which group, so that only "
+    "tables of each group's members say what can be learned (`--members`)."
+)
 _NO_PROVIDER = 'nobody knows who gave which record: the schema names no column as "provider".'
 _NOBODY = (
     "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
@@ -105,12 +109,14 @@ def _presences(release: PublishedRelease, series: Series, knowledge: Knowledge, 
     if known is None:
         raise CannotRunError(_NOBODY, needs=["members", "people"])
     source = release.source
+    if release.averages and not known.groups_known:
+        raise CannotRunError(_AVERAGES, needs=["members"])
     if known.as_published or known.seats is not None or source is None or not release.form.boxes:
         return known
     # Of groups formed by value a register says so little that posteriors from it alone are overconfident. An adversary
     # who knows everyone's group is stronger, and those posteriors are exact.
     by_value = any(keeps_values(method) for method in (series.schema.policy.get("method"), source.method))
-    if knowledge.groups or "groups" in assumed(series.schema.policy) or by_value:
+    if knowledge.groups or "groups" in assumed(series.schema.policy) or by_value or release.averages:
         return known
     return own_register(known, source)
 
