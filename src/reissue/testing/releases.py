@@ -14,6 +14,7 @@ import polars as pl
 
 from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
+from reissue.published import read_published
 from reissue.publishing.anonymize import anonymize
 from reissue.release.release import GROUP, Release
 from reissue.requirements import Requirement, by_column, parse, registered
@@ -124,7 +125,8 @@ def _check_rows(release: Release, frame: pl.DataFrame, suppress: float) -> None:
     expect(release.suppressed <= math.floor(suppress * frame.height + 1e-9), "more rows left out than allowed")
     public = [n for n in frame.columns if release.schema.columns.get(n) in {Role.QUASI, Role.SENSITIVE, Role.KEEP}]
     seen = [name for table in release.tables.values() for name in table.columns]
-    other = sorted(set(seen).symmetric_difference(public) - {GROUP, "count"})
+    own = {GROUP, "count", *read_published(release, release.schema).averages.values()}
+    other = sorted(set(seen).symmetric_difference(public) - own)
     expect(not other, f"columns that the schema does not allow, or lacks: {', '.join(other)}")
 
 
