@@ -106,9 +106,9 @@ def test_who_reads_the_files_uses_means_and_counts_groups(tmp_path: Path) -> Non
     ri.anonymize(frame, SCHEMA, "k=8", method="microaggregation", seed=1).write(tmp_path / "out.csv")
     assert ri.check(tmp_path / "out.csv", SCHEMA, "k=8").met
     assert set(read_published(str(tmp_path / "out.csv"), SCHEMA).averages) == {"age", "wage"}
-    with_means = ri.compare(frame, tmp_path / "out.csv", SCHEMA, queries=0, models=["wage ~ age"]).models[0].lines[1]
+    with_means = ri.measure(frame, tmp_path / "out.csv", SCHEMA, queries=0, models=["wage ~ age"]).models[0].lines[1]
     bare = pl.read_csv(tmp_path / "out.csv").drop("age_mean", "wage_mean")
-    without = ri.compare(frame, bare, SCHEMA, queries=0, models=["wage ~ age"]).models[0].lines[1]
+    without = ri.measure(frame, bare, SCHEMA, queries=0, models=["wage ~ age"]).models[0].lines[1]
     assert with_means.true is not None
     assert with_means.published is not None
     assert without.published is not None
