@@ -19,6 +19,7 @@ ORDER = (
     "schema",
     "cleaning",
     "counting",
+    "contingency",
     "updates",
     "protection randomization",
     "data",

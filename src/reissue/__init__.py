@@ -8,6 +8,7 @@ from reissue._version import __version__
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
     from reissue.cleaning.recipe import CleanRecipe
+    from reissue.contingency.cells import CountRules
     from reissue.data.table import Table
     from reissue.errors import (
         DataError,
@@ -69,6 +70,7 @@ __all__ = [
     "CleanRecipe",
     "Cleaning",
     "Confidence",
+    "CountRules",
     "DataError",
     "DeltaDisclosure",
     "Dialect",
@@ -130,6 +132,7 @@ __all__ = [
 _PLACES = {
     "reissue.attacks.findings": "Finding Findings",
     "reissue.cleaning.recipe": "CleanRecipe",
+    "reissue.contingency.cells": "CountRules",
     "reissue.data.table": "Table",
     "reissue.errors": "DataError InputError InternalError NotMetError NotWrittenError ReissueError RequirementError "
     "RiskError SchemaError TaxonomyError",

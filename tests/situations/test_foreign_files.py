@@ -123,14 +123,15 @@ def test_a_file_of_counts_is_refused(tmp_path: Path) -> None:
     cells = list(product(["20-29", "30-39", "40-49"], "FM", ILL))
     band, sex, disease = zip(*cells, strict=True)
     write(tmp_path, "counts.csv", band=band, sex=sex, disease=disease, count=[3 + 7 * n % 11 for n in range(30)])
-    for words in (("attack", "counts.csv"), ("check", "counts.csv"), ("attack", "counts.csv", "counts.csv")):
-        code, out, err = command(tmp_path, *words)
-        assert (code, out) == (2, "")
-        assert "'counts.csv' looks like a table of counts, not of people: the column 'count'" in err
-        assert "not supported yet" in err
+    code, out, err = command(tmp_path, "check", "counts.csv")
+    assert (code, out) == (2, "")
+    assert "'counts.csv' looks like a table of counts, not of people: the column 'count'" in err
+    assert "every row would be taken for one person" in err
     plan = Schema.of_columns(quasi=["band", "sex"], sensitive=["disease"])
     with pytest.raises(ri.InputError, match="looks like a table of counts"):
-        ri.attack([tmp_path / "counts.csv"], plan)
+        ri.check(tmp_path / "counts.csv", plan)
+    attacked = ri.attack([tmp_path / "counts.csv"], plan)
+    assert str(attacked.verdict) == "incomplete", "one table that hides nothing: nothing was tested"
     people = plan.with_roles({"count": "drop"})
     assert ri.attack([tmp_path / "counts.csv"], people)["disclosure"].population == 30, "the schema says: people"
     (tmp_path / "people.toml").write_text(people.dumps())
@@ -140,7 +141,7 @@ def test_a_file_of_counts_is_refused(tmp_path: Path) -> None:
 def test_four_rows_of_counts_are_refused_too(tmp_path: Path) -> None:
     band, sex = ["20-29", "20-29", "30-39", "30-39"], ["F", "M", "F", "M"]
     write(tmp_path, "counts.csv", band=band, sex=sex, disease=["flu", "HIV", "HIV", "flu"], count=[12, 9, 3, 7])
-    code, _, err = command(tmp_path, "attack", "counts.csv")
+    code, _, err = command(tmp_path, "check", "counts.csv")
     assert (code, "looks like a table of counts" in err) == (2, True)
     detailed = {"age": [*range(20, 60)], "zip": [1000 + n % 9 for n in range(40)], "disease": [*"abcd"] * 10}
     write(tmp_path, "people.csv", **detailed, count=[n % 7 for n in range(40)])

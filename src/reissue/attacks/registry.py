@@ -31,6 +31,7 @@ __all__ = [
     "attack",
     "by_default",
     "find",
+    "on_counts",
     "registered",
 ]
 
@@ -75,6 +76,8 @@ class Accepts(Flag):
     """Earlier releases as who was in which group, and each group's values: no published columns."""
     COALITIONS = auto()
     """A coalition's own records, which it takes out itself; for other attacks they are taken out before."""
+    COUNTS = auto()
+    """Tables of counts among the releases; for other attacks they are taken out before."""
 
 
 class Runs(StrEnum):
@@ -84,6 +87,8 @@ class Runs(StrEnum):
     """In every audit, and before every release of a ledger."""
     IN_AUDITS = "in audits"
     """In audits: it is for those who have nothing but the files, and a ledger knows more."""
+    ON_COUNTS = "on counts"
+    """Where there are tables of counts among the releases."""
     ON_REQUEST = "on request"
     """Nowhere: it takes longer than all others."""
 
@@ -140,6 +145,7 @@ BUILT_IN = {
     "composition": "reissue.attacks.composition.attack",
     "correspondence": "reissue.papers.correspondence.attack",
     "definetti": "reissue.papers.definetti.attack",
+    "differencing": "reissue.attacks.differencing.attack",
     "disclosure": "reissue.attacks.disclosure.attack",
     "equivalence": "reissue.papers.equivalence.attack",
     "joint": "reissue.attacks.joint.attack",
@@ -233,7 +239,12 @@ def registered() -> dict[str, Attack]:
 
 def by_default() -> list[str]:
     """The names of the attacks that an audit runs unless somebody names them."""
-    return [name for name, one in registered().items() if one.runs != Runs.ON_REQUEST]
+    return [name for name, one in registered().items() if one.runs not in {Runs.ON_REQUEST, Runs.ON_COUNTS}]
+
+
+def on_counts() -> list[str]:
+    """The names of those that are run beside them where there are tables of counts."""
+    return [name for name, one in registered().items() if one.runs == Runs.ON_COUNTS]
 
 
 def find(name: str) -> Attack:

@@ -125,6 +125,7 @@ def _found(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
     """What the attack finds, or why it does not run."""
     held = knowledge.held(len(series))
     try:
+        held = _of_people(attack, series, held)
         _refuse_repeated_records(attack, series)
         _refuse_counted_rows(attack, series, knowledge)
         _refuse_too_few(attack, held)
@@ -134,6 +135,16 @@ def _found(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
     except CannotRunError as obstacle:
         found = cannot_run(attack.name, held, obstacle)
     return replace(found, compares=attack.compares)
+
+
+def _of_people(attack: Attack, series: Series, held: Sequence[int]) -> tuple[int, ...]:
+    """The releases held without tables of counts, unless the attack takes those."""
+    if Accepts.COUNTS in attack.accepts:
+        return tuple(held)
+    kept = tuple(number for number in held if not series.releases[number - 1].counts)
+    if not kept:
+        raise CannotRunError("it reads people's records, and tables of counts have none.")
+    return kept
 
 
 def _refuse_too_few(attack: Attack, held: Sequence[int]) -> None:

@@ -11,6 +11,7 @@ from reissue.errors import InputError
 from reissue.words import plural
 
 if TYPE_CHECKING:
+    from reissue.contingency.cells import CountRules
     from reissue.files.dialect import Dialect
 
 TABLES = "CSV, Parquet, Arrow, Excel (book.xlsx#Sheet), SPSS, Stata, SAS, or a database's URL with ?table=NAME."
@@ -18,6 +19,7 @@ TABLES = "CSV, Parquet, Arrow, Excel (book.xlsx#Sheet), SPSS, Stata, SAS, or a d
 
 __all__ = [
     "TABLES",
+    "CountsOption",
     "EngineOption",
     "ForceOption",
     "GivenSchemaOption",
@@ -31,6 +33,7 @@ __all__ = [
     "SchemaOption",
     "SensitiveOption",
     "WriteOption",
+    "count_rules_of",
     "dialect_of",
     "names_of",
     "options_of",
@@ -143,6 +146,25 @@ EngineOption = Annotated[
         help="Who counts: memory, stream (Parquet larger than memory), spark, or auto, which goes by the file's size.",
     ),
 ]
+
+
+CountsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--counts",
+        metavar="NAME=VALUE",
+        help="How counts in published tables were protected; may be repeated: rounding=5, random=true (to either "
+        "neighbour), noise=2 (at most), suppressed=1-4 (what a hidden cell may be). `--counts yes` only says that "
+        "these files are tables of counts.",
+    ),
+]
+
+
+def count_rules_of(texts: Sequence[str] | None) -> "CountRules | None":
+    """What --counts says; None where it says nothing."""
+    from reissue.contingency.cells import rules_from
+
+    return rules_from(options_of([text for text in texts if text != "yes"])) if texts else None
 
 
 def dialect_of(texts: Sequence[str] | None) -> "Dialect":

@@ -15,13 +15,22 @@ import polars as pl
 
 from reissue.errors import DataError, InputError, nearest
 from reissue.files.cells import report_missing, typed_cells, whole_if_all_are
+from reissue.files.child import ask_reader
 from reissue.files.csv import escape_formulas, unescape_formulas
 from reissue.files.dialect import Dialect
 from reissue.files.extras import import_optional
 from reissue.files.layout import find_layout
 from reissue.files.limits import refuse_large_package
 
-__all__ = ["detect_excel_dialect", "grid_of", "read_excel", "sheet_of", "write_excel"]
+__all__ = [
+    "detect_excel_dialect",
+    "grid_of",
+    "read_excel",
+    "sheet_of",
+    "sheets_here",
+    "sheets_of",
+    "write_excel",
+]
 
 _FIRST = 40
 """Number of rows in which the header is searched for."""
@@ -64,6 +73,18 @@ def _as_shown(column: pl.Series) -> pl.Series:
     """Days without their midnight, times without the day that a workbook stores with them, blank cells as missing."""
     shown = column.str.replace(_MIDNIGHT, "${1}").str.replace(_TIME_ONLY, "${1}")
     return pl.select(pl.when(shown.str.strip_chars() != "").then(shown)).to_series().alias(column.name)
+
+
+def sheets_here(path: Path) -> list[str]:
+    """The sheets of a workbook that have columns and rows, read in this process."""
+    refuse_large_package(path)
+    book = _book(path)
+    return [name for name in book.sheet_names if _is_table(book, name)]
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The same, read in the reader process."""
+    return [str(name) for name in ask_reader("sheets", path, {"path": str(path)})]
 
 
 def read_excel(

@@ -22,6 +22,7 @@ from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
 from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
+from reissue.files.excel import sheets_here
 from reissue.files.grid import grid_facts, read_grid_here
 from reissue.files.limits import ENVIRONMENT, keep_no_core_file, limit_holds, limit_this_process, memory_in_use
 from reissue.files.tables import detect_dialect_here, read_here
@@ -120,6 +121,10 @@ def _duckdb(given: dict[str, Any]) -> pl.DataFrame:
     return read_duckdb(DatabaseTable(**given))
 
 
+def _sheets(given: dict[str, Any]) -> list[str]:
+    return sheets_here(Path(given["path"]))
+
+
 _VERBS = {
     "detect_dialect": _detect_dialect,
     "duckdb": _duckdb,
@@ -127,6 +132,7 @@ _VERBS = {
     "grid_facts": grid_facts,
     "limited": _limited,
     "read": _read,
+    "sheets": _sheets,
 }
 
 

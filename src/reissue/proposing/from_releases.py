@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.contingency.reading import COLUMN
 from reissue.data.frames import first_rows
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
@@ -95,9 +96,12 @@ def guess(
     roles = (hints or ColumnHints()).roles
     given = [_Tables.read(one, f"table {number} of people", dialect) for number, one in enumerate(members or (), 1)]
     crowd = [] if population is None else [_Tables.read(population, "the table of people", dialect)]
-    tables = [_Tables.read(release, f"release {number}", dialect) for number, release in enumerate(releases, start=1)]
-    if not tables:
+    every = [_Tables.read(release, f"release {number}", dialect) for number, release in enumerate(releases, start=1)]
+    if not every:
         raise InputError("Give at least one published table.")
+    tables = [one for one in every if not one.tables.counts]
+    if not tables:
+        return _of_counts(every, roles)
     for table in tables:
         refuse_counts(table.tables, None, table.name, tuple(roles))
     elsewhere = _identifier(given, tables, roles)
@@ -116,9 +120,11 @@ def guess(
     if elsewhere is not None and Role.IDENTIFIER not in kept.values():
         kept[elsewhere] = Role.IDENTIFIER
         assumed.insert(1, f"'{elsewhere}' is taken to be the identifier in the tables of people.")
-    return GuessedSchema(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in tables))
+    return GuessedSchema(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in every))
 
 
+_NAMED = "its name says so"
+_HEADER = "it is the header of a cross table"
 _LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others know about a person"}
 
 
@@ -198,6 +204,30 @@ def _differences(tables: Sequence[_Tables]) -> list[str]:
             "itself with all that it shows."
         )
     ]
+
+
+def _of_counts(tables: Sequence[_Tables], roles: Mapping[str, Role]) -> GuessedSchema:
+    """The schema of tables of counts: what they classify people by, of which one may be sensitive."""
+    counts = [one for table in tables for one in table.tables.counts]
+    parts: dict[str, list[pl.Series]] = {}
+    for one in counts:
+        for name in one.dimensions:
+            parts.setdefault(name, []).append(one.categories[name])
+    columns = [PublishedColumn(name, tuple(found)) for name, found in parts.items()]
+    named = [one.name for one in columns if one.words & SENSITIVE]
+    found = {one.name: Role.QUASI for one in columns} | dict.fromkeys(
+        named[-1:] or [COLUMN] * (COLUMN in parts), Role.SENSITIVE
+    )
+    kept = {**found, **{name: role for name, role in roles.items() if name in found}}
+    hierarchies = {one.name: one.hierarchy for one in columns if kept[one.name] == Role.QUASI}
+    sensitive = [name for name, role in kept.items() if role == Role.SENSITIVE]
+    said = [
+        "These releases are tables of counts: each row counts people, and is nobody's record.",
+        *(f"'{name}' is taken to be sensitive: {_NAMED if name in named else _HEADER}." for name in sensitive),
+        *dict.fromkeys(sentence for one in counts for sentence in one.assumed),
+        _ORDER,
+    ]
+    return GuessedSchema(Schema(kept, hierarchies), tuple(said), tuple(one.tables for one in tables))
 
 
 # --- the roles -------------------------------------------------------------------------------------------------------

@@ -1,78 +1,73 @@
-"""Recognizes published tables of counts, whose rows are combinations of values and not people.
+"""Published tables of counts among releases: opened as such where attacks take them, refused where rows must be people.
 
-Read as people, such a table would pass for harmless: every row would be one person. Two forms are recognized:
-- a column that is called like a count and holds whole numbers, where every combination of the other columns occurs
-  once, although people would share combinations;
-- a row or a column of totals: its name says so, and its numbers are the sums of the others.
-
-O(rows) for each column, and only where some name says so.
+A workbook is one release with all of its sheets that are tables of counts; so is a folder of such files. Text files may
+have a title above the header and notes below the table.
 """
 
-import re
+import csv
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from reissue._arrays import Bools, Ints
-from reissue.errors import DataError
-from reissue.files.tables import nested
-from reissue.published.tables import Tables
+from reissue.contingency.cells import AS_SHOWN, CountRules
+from reissue.contingency.reading import count_tables
+from reissue.contingency.recognition import counts_in
+from reissue.contingency.table import CountTable
+from reissue.data.table import to_polars
+from reissue.errors import DataError, InputError
+from reissue.files.dialect import FOUND, Dialect
+from reissue.files.excel import sheets_of
+from reissue.files.places import part_of
+from reissue.files.tables import read_file
+from reissue.published.tables import WHOLE, Tables
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.words import words_of
 
-__all__ = ["counts_in", "refuse_counts"]
+__all__ = ["counting_columns", "linked", "open_counts", "refuse_counts"]
+
+_BOOKS = {".xlsx", ".xls", ".ods"}
+_TEXTS = {".csv", ".tsv", ".txt"}
+_LARGEST_FILE = 8_000_000
+"""Bytes of a file that is looked at as a table of counts, at most: such tables are small."""
+_DELIMITERS = ",;\t|"
+_CLASSES = words_of("group groups band bands class classes category range bracket gruppe")
+"""Words beside the name of what is classified."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+# --- recognized -------------------------------------------------------------------------------------------------------
 
 
-_COUNT = _words(
-    "count counts n num number freq frequency frequencies cases people persons patients individuals deaths total "
-    "totals anzahl haufigkeit haeufigkeit fallzahl falle faelle personen patienten gesamt insgesamt summe "
-    "nombre effectif effectifs numero recuento frecuencia conteo aantal"
-)
-"""Words that call a column a count."""
-_NOTHING_ELSE = _words(
-    "count counts freq frequency frequencies anzahl haufigkeit haeufigkeit fallzahl effectif effectifs recuento "
-    "frecuencia conteo aantal"
-)
-"""Of these the ones that call it nothing else: then a tenth of all combinations is enough, such as four rows have."""
-_OF_WHOM = _words(
-    "of the in person patient case record records row rows respondents observations obs subjects population der de des "
-    "pacientes personas"
-)
-"""Words that may accompany them. Counts of other things, such as visits, are attributes of people."""
-_TOTAL = _words(
-    "total totals all sum overall together both gesamt insgesamt summe alle ensemble tous tout todos totale totaal"
-)
-"""Labels of a row or a column of totals."""
-_SUPPRESSED = re.compile(r"[<≤]\s*=?\s*\d+|[*.:–-]+|[xcs]|n/?a", re.IGNORECASE)
-"""How suppressed cells of a table of counts are written."""
-_MOST_SUPPRESSED = 0.5
-_EXPECTED = 3.0
-"""Pairs of equal rows that independent columns would have, at least: that there is none is no chance then (e^-3)."""
-_FILLED = 0.75
-"""Or the share of all combinations that occur, each once. Of people in so few cells some would share one."""
-_FILLED_BY_NAME = 0.1
-"""The same where the name leaves no doubt. People described in detail fill next to none of the combinations."""
-_LEAST = 4
-"""Rows of a table of two columns with two values each."""
+def counting_columns(tables: Tables, schema: Schema | None, named: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns that hold counts of a table of counts; none if rows are people, or somebody says so.
 
-
-def refuse_counts(tables: Tables, schema: Schema | None, name: str, named: tuple[str, ...] = ()) -> None:
-    """Raise DataError for a table of counts, unless the schema or the caller (`named`) gives its counts a role."""
+    The schema or the caller (`named`) says so by giving its counts a role.
+    """
     if tables.source is not None or tables.apart or tables.times is not None or not tables.frames:
-        return
+        return ()
+    return _counts_in(tables.main, schema, named)
+
+
+def _counts_in(frame: pl.DataFrame, schema: Schema | None, named: Collection[str] = ()) -> tuple[str, ...]:
+    found = counts_in(frame)
     said = {*named, *(() if schema is None else schema.columns)}
-    found = counts_in(tables.main)
-    if not found or said.intersection(found):
+    return () if said.intersection(found) else found
+
+
+def refuse_counts(tables: Tables, schema: Schema | None, name: str, named: Collection[str] = ()) -> None:
+    """Raise DataError for a table of counts."""
+    found = counting_columns(tables, schema, named)
+    if not found:
         return
     columns, why = " and ".join(f"'{column}'" for column in found), _WHY[len(found) == 1]
     raise DataError(
         f"{name[0].upper()}{name[1:]} looks like a table of counts, not of people: {why.format(columns=columns)}. "
-        "Tables of counts are not supported yet: every row would be taken for one person. If rows are people all the "
-        f'same, say so by naming the column in a schema, for example under [columns]: {found[0]} = "drop".'
+        "Tables of counts are attacked with `reissue attack` and published with `reissue publish`; here every row "
+        "would be taken for one person. If rows are people all the same, say so by naming the column in a schema, for "
+        f'example under [columns]: {found[0]} = "drop".'
     )
 
 
@@ -82,82 +77,137 @@ _WHY = {
 }
 
 
-def counts_in(frame: pl.DataFrame) -> tuple[str, ...]:
-    """The columns that hold counts, if the table is one of counts: one, or several of a cross table."""
-    frame = frame.select(column for column in frame if not nested(column.dtype))
-    for name in frame.columns:
-        words = words_of(name)
-        if words & _COUNT and words <= _COUNT | _OF_WHOM and _is_count(frame, name):
-            return (name,)
-    return _with_totals(frame)
+# --- opened -----------------------------------------------------------------------------------------------------------
 
 
-def _is_count(frame: pl.DataFrame, name: str) -> bool:
-    """Whether a column so called is one: other columns say what is counted, each combination once."""
-    number = _numbers(frame[name])
-    others = frame.drop(name)
-    if number is None or _numbers_rows(number) or frame.height < _LEAST or others.width < 2:
-        return False
-    if int(number.max()) < 2 or others.is_duplicated().any():
-        return False
-    times = [column.value_counts()["count"].cast(pl.Float64).to_numpy() for column in others]
-    pairs = frame.height * (frame.height - 1) / 2
-    # None where a column tells rows apart by itself, which says who it is.
-    alike = pairs * np.prod([float((many * (many - 1)).sum()) / 2 / pairs for many in times])
-    cells = np.prod([float(len(many)) for many in times])
-    filled = _FILLED_BY_NAME if words_of(name) <= _NOTHING_ELSE else _FILLED
-    return bool(alike >= _EXPECTED or (alike > 0 and frame.height >= filled * cells))
+def open_counts(
+    releases: Sequence[Any],
+    schema: Schema | None = None,
+    *,
+    named: Collection[str] = (),
+    rules: CountRules | None = None,
+    dialect: Dialect = FOUND,
+) -> list[Any]:
+    """Releases, of which those that are tables of counts are opened; all others stay as they are.
 
+    Parameters
+    ----------
+    releases
+        Paths, dataframes, or releases that are open.
+    schema, named
+        A schema, or names of columns, that may say that rows are people.
+    rules
+        How counts were protected. Where it is given, releases that could be tables of counts are.
+    dialect
+        How the cells of text files are written.
 
-def _numbers(column: pl.Series) -> Ints | None:
-    """The whole numbers of a column, none below 0, without cells that were suppressed; None if it holds anything else.
-
-    A column of measurements may look so, too; that it counts is another question.
     """
-    texts = column.cast(pl.String).str.strip_chars().drop_nulls()
-    texts = texts.str.replace(r"^(\d+)\.0+$", "$1").str.replace_all(r"(?<digit>\d)[ ,'\u00a0](\d{3})", "${digit}$2")
-    whole = texts.cast(pl.Int64, strict=False)
-    odd = texts.filter(whole.is_null())
-    if any(_SUPPRESSED.fullmatch(text) is None for text in odd.unique().to_list() if text):
+    return [_opened(one, schema, named, rules, dialect) or one for one in releases]
+
+
+def _opened(
+    data: Any, schema: Schema | None, named: Collection[str], rules: CountRules | None, dialect: Dialect
+) -> Tables | None:
+    path = Path(data) if isinstance(data, str | Path) and "://" not in str(data) else None
+    if path is not None:
+        parts = list(_frames(path, dialect))
+    elif isinstance(data, Tables):
+        parts = [_Part("", data.main)] if not data.counts and counting_columns(data, schema, named) else []
+    elif isinstance(data, Release) or hasattr(data, "tables") or not hasattr(data, "columns"):
+        parts = []
+    else:
+        parts = [_Part("", to_polars(data, None)[0])]
+    counted = [one for one in parts if _counts_in(one.frame, schema, named)]
+    if not counted and (rules is None or not parts):
         return None
-    found = whole.drop_nulls().to_numpy()
-    enough = len(found) >= _MOST_SUPPRESSED * len(column)
-    return found if len(found) and enough and int(found.min()) >= 0 else None
+    known = () if schema is None else (*schema.quasi, *schema.sensitive)
+    found: list[CountTable] = []
+    for one in counted or parts:
+        found += count_tables(one.frame, one.name, rules or AS_SHOWN, known)
+    return Tables({WHOLE: (counted or parts)[0].frame}, path, counts=tuple(found))
 
 
-def _numbers_rows(number: Ints) -> bool:
-    """Whether numbers only number the rows."""
-    return bool(len(np.unique(number)) == len(number) == number.max() - number.min() + 1)
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A sheet or a file of a release."""
+
+    name: str
+    frame: pl.DataFrame
 
 
-# --- totals ----------------------------------------------------------------------------------------------------------
+def _frames(path: Path, dialect: Dialect) -> Iterator[_Part]:
+    """The tables of a file as text, if it can be one of counts: small, and of a kind that such tables have."""
+    place, sheet = part_of(path)
+    if place.is_dir():
+        files = sorted(one for one in place.iterdir() if one.suffix.lower() in _BOOKS | _TEXTS)
+        parts = [part for one in files for part in _frames(one, dialect)]
+        yield from (_Part(part.name or one.stem, part.frame) for one, part in zip(files, parts, strict=False))
+        return
+    if place.suffix.lower() in _BOOKS and place.is_file() and sheet is None and dialect.sheet is None:
+        names = sheets_of(place)
+        for name in names:
+            frame = read_file(f"{place}#{name}", as_text=None, dialect=dialect)
+            yield _Part(name if len(names) > 1 else "", frame)
+        return
+    if place.is_file() and place.suffix.lower() in _BOOKS | _TEXTS and place.stat().st_size <= _LARGEST_FILE:
+        try:
+            yield _Part("", read_file(path, as_text=None, dialect=dialect))
+        except DataError:
+            bare = _without_title(place)
+            if bare is None:
+                raise
+            yield _Part("", bare)
 
 
-def _with_totals(frame: pl.DataFrame) -> tuple[str, ...]:
-    """The columns of whole numbers of a table that has a row or a column of their totals."""
-    if frame.height < 2:
-        return ()
-    whole = {name: number for name in frame.columns if (number := _numbers(frame[name])) is not None}
-    full = {name: number for name, number in whole.items() if len(number) == frame.height}
-    labels = [name for name in frame.columns if name not in whole]
-    if not labels or not full:
-        return ()
-    total = np.logical_or.reduce([_called_total(frame[name]) for name in labels])
-    below = {name for name, number in full.items() if total.sum() == 1 and _sums(number, total)}
-    if below == set(full) and len(below) > 1:
-        return tuple(full)
-    sums = [name for name in full if words_of(name) and words_of(name) <= _TOTAL]
-    parts = [name for name in full if name not in sums]
-    if len(sums) == 1 and len(parts) > 1 and (np.sum([full[name] for name in parts], axis=0) == full[sums[0]]).all():
-        return tuple(full)
-    return ()
+def _without_title(path: Path) -> pl.DataFrame | None:
+    """A small text file without the lines above its header and below its last row; None if it has no such lines."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None
+    best = max(_DELIMITERS, key=text.count)
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=best) if any(cell.strip() for cell in row)]
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    if not rows or max(filled) < 2:
+        return None
+    header = filled.index(max(filled))
+    width = len(rows[header])
+    names = [cell.strip() or f"column {place}" for place, cell in enumerate(rows[header], start=1)]
+    below = zip(rows[header + 1 :], filled[header + 1 :], strict=True)
+    body = [(row + [""] * width)[:width] for row, cells in below if cells > 1]
+    if len(set(names)) < width or not body:
+        return None
+    return pl.DataFrame({name: [row[place] for row in body] for place, name in enumerate(names)})
 
 
-def _sums(number: Ints, total: Bools) -> bool:
-    return bool(number[total].sum() == number[~total].sum() > 0)
+# --- linked to a schema -----------------------------------------------------------------------------------------------
 
 
-def _called_total(column: pl.Series) -> Bools:
-    """Whether each row's label says that it is a total."""
-    texts = column.cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars(" :.*")
-    return np.asarray(texts.is_in(sorted(_TOTAL)).to_numpy(), np.bool_)
+def linked(table: CountTable, schema: Schema) -> CountTable:
+    """The table with the schema's names for its dimensions.
+
+    A dimension is a column of the schema by its name, or by its name without words for classes (`AGE_GROUP`). The
+    header of a cross table is the one sensitive column that no other dimension is.
+    """
+    columns = [*schema.quasi, *schema.sensitive]
+    names: dict[str, str] = {}
+    for name in table.dimensions:
+        words = words_of(name)
+        bare = words - _CLASSES or words
+        fits = [one for one in columns if one == name] or [
+            one for one in columns if words_of(one) in (words, bare) or (words_of(one) - _CLASSES == bare)
+        ]
+        if len(fits) == 1 and fits[0] not in names.values():
+            names[name] = fits[0]
+    unnamed = [name for name in table.dimensions if name not in names]
+    free = [one for one in schema.sensitive if one not in names.values()]
+    if len(unnamed) == 1 and len(free) == 1 and unnamed[0] == "column":
+        names[unnamed[0]] = free[0]
+    return table.renamed(names)
+
+
+def schema_columns(tables: Sequence[CountTable]) -> tuple[str, ...]:
+    """The dimensions of tables without a schema."""
+    if not tables:
+        raise InputError("There are no tables of counts.")
+    return tuple(dict.fromkeys(name for one in tables for name in one.dimensions))

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue.contingency.table import CountTable
 from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import CannotRunError, DataError, SchemaError, nearest_column
@@ -80,6 +81,11 @@ class PublishedRelease:
     def e(self) -> int | None:
         """For our own release: the e of e-equivalence, where its method promises one."""
         return self.tables.e if self.source is None else self.source.draft.e
+
+    @property
+    def counts(self) -> tuple[CountTable, ...]:
+        """The tables of counts, where it shows nobody's record; none of microdata."""
+        return self.tables.counts
 
     @property
     def main(self) -> pl.DataFrame:
@@ -328,6 +334,8 @@ def read_published(data: Any, schema: Schema, *, dialect: Dialect = FOUND, as_te
     if isinstance(data, PublishedRelease):
         return data
     tables = read_tables(data, schema, dialect=dialect, as_text=as_text)
+    if tables.counts:
+        return PublishedRelease(tables, schema, Form.GENERALIZED)
     refuse_counts(tables, schema, "the table" if tables.path is None else f"'{tables.path}'")
     return PublishedRelease(tables, schema, _form(tables, schema))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.contingency.table import CountTable
 from reissue.data.frames import read_together
 from reissue.data.table import to_polars
 from reissue.engines.base import Source, WhoHasWhich
@@ -54,6 +55,8 @@ class Tables:
     """The source that an engine opened, where it counted the one table."""
     people: Callable[[], WhoHasWhich] | None = None
     """For a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
+    counts: tuple[CountTable, ...] = ()
+    """The tables of counts, where people were counted and have no rows."""
 
     def __post_init__(self) -> None:
         only_people = not self.frames and self.presences is not None

@@ -8,12 +8,15 @@ from typing import Any
 from reissue.attacks import by_default, find
 from reissue.attacks.findings import Finding, Findings, Point
 from reissue.attacks.posterior import NAME as POSTERIOR
+from reissue.attacks.registry import on_counts
 from reissue.attacks.run import deciding, run_attack
+from reissue.contingency.cells import CountRules
 from reissue.engines.registry import MEMORY
 from reissue.errors import InputError, SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import GuessedSchema, guess
+from reissue.published import Tables, open_counts
 from reissue.published.series import Series
 from reissue.publishing.posterior import as_published
 from reissue.publishing.registers import check_registers
@@ -35,6 +38,7 @@ def attack(
     dialect: Dialect = FOUND,
     timeline: bool = False,
     engine: str = MEMORY,
+    counts: CountRules | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
     """Attack releases as someone who holds them would.
@@ -61,6 +65,9 @@ def attack(
     engine
         Who reads: "memory", or "stream" and "spark" for larger releases, of which distinct rows are counted. Attacks
         that need every row are then not run.
+    counts
+        How the counts of published tables of counts were protected: rounded, perturbed, suppressed. Such tables are
+        recognized; where this is given, whatever could be one is taken for one.
     progress
         Called with the share of the work that is done.
 
@@ -91,16 +98,19 @@ def attack(
     if not isinstance(knowledge, Knowledge | None):
         raise InputError("What the adversary knows is given as a ri.Knowledge: ri.Knowledge(groups=True), for example.")
     known = knowledge or Knowledge()
+    given = None if schema is None else Schema.read(schema)
+    if engine == MEMORY and isinstance(releases, Sequence) and not isinstance(releases, str):
+        releases = open_counts(releases, given, rules=counts, dialect=dialect)
     if engine != MEMORY and schema is None:
         raise SchemaError("A schema is guessed from tables in memory: releases that an engine counts need one.")
-    guessed = GuessedSchema(Schema.read(schema)) if schema is not None else _guess(releases, known, dialect)
+    guessed = GuessedSchema(given, _counted(releases)) if given is not None else _guess(releases, known, dialect)
     if not guessed.schema.quasi:
         raise SchemaError(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
         )
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
-    names = [only] if isinstance(only, str) else asked_for(guessed.schema) if only is None else list(only)
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
+    names = [only] if isinstance(only, str) else asked_of(series) if only is None else list(only)
     randomized = [one for one in series.releases if SIDE in one.tables.frames]
     names = sorted({*names, POSTERIOR}) if only is None and randomized else names
     chosen = [find(name) for name in names]
@@ -132,6 +142,18 @@ def asked_for(schema: Schema) -> list[str]:
     named = schema.policy.get("attacks")
     named = [name for name in named if isinstance(name, str)] if isinstance(named, list | tuple) else []
     return sorted({*by_default(), *named})
+
+
+def asked_of(series: Series) -> list[str]:
+    """The attacks that are run on some releases where nobody names any."""
+    counted = any(release.counts for release in series.releases)
+    return sorted({*asked_for(series.schema), *(on_counts() if counted else ())})
+
+
+def _counted(releases: Sequence[Any]) -> tuple[str, ...]:
+    """What was assumed of tables of counts."""
+    tables = [one for release in releases if isinstance(release, Tables) for one in release.counts]
+    return tuple(dict.fromkeys(sentence for one in tables for sentence in one.assumed))
 
 
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> GuessedSchema:

@@ -57,6 +57,9 @@ def attacked(series: Series) -> tuple[AttackedRelease, ...]:
     shown = []
     for number, release in zip(series.numbers, series.releases, strict=True):
         name = "" if release.tables.path is None else release.tables.path.name
+        if release.counts:
+            shown.append(_counted(number, name or f"release {number}", release))
+            continue
         seen = release.of_its_columns()
         sizes = seen.sizes
         shown.append(
@@ -71,6 +74,15 @@ def attacked(series: Series) -> tuple[AttackedRelease, ...]:
             )
         )
     return tuple(shown)
+
+
+def _counted(number: int, name: str, release: PublishedRelease) -> AttackedRelease:
+    """A release of tables of counts: its groups are the cells of its largest table."""
+    table = max(release.counts, key=lambda one: one.cells)
+    detailed = next(table.margins())
+    shown = detailed.low[(detailed.low == detailed.high) & (detailed.low > 0)]
+    smallest, unique = int(shown.min(initial=int(detailed.low.sum()))), int((shown == 1).sum())
+    return AttackedRelease(number, name, int(detailed.low.sum()), len(detailed.low), smallest, unique)
 
 
 def _largest_share(release: PublishedRelease, series: Series) -> float | None:

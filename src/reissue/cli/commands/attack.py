@@ -9,6 +9,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import (
+    CountsOption,
     EngineOption,
     ForceOption,
     GivenSchemaOption,
@@ -18,6 +19,7 @@ from reissue.cli._options import (
     ReadOption,
     RecordOption,
     SensitiveOption,
+    count_rules_of,
     dialect_of,
     names_of,
     options_of,
@@ -30,9 +32,10 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.attacks.findings import Findings
+    from reissue.contingency.cells import CountRules
     from reissue.files.dialect import Dialect
     from reissue.people.knowledge import Knowledge
-    from reissue.proposing.from_releases import GuessedSchema
+    from reissue.proposing.from_releases import ColumnHints, GuessedSchema
     from reissue.report import Costs
     from reissue.report.evidence import Record
     from reissue.schema import Schema
@@ -118,6 +121,7 @@ def attack(
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
+    counts: CountsOption = None,
     engine: EngineOption = "memory",
     reading: ReadOption = None,
     as_json: JsonOption = False,
@@ -138,31 +142,40 @@ def attack(
     _plan_outputs(report, save_schema, record, [*published, originals], schema, known, force=force)
     columns = ColumnHints(sensitive, names_of(quasi), identifier, None if schema is not None else providers)
     beside = {"members": known.members, "population": known.population}
+    rules, order = count_rules_of(counts), order_hint(tables)
+    tables = _counts_opened(tables, schema, columns, rules, dialect) if engine == "memory" else tables
     guessed = given_or_guessed(schema, columns, tables, **beside, dialect=dialect)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
     if save_schema is not None and not guessed.assumed:
         raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
-    hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
-    if not as_json:
-        say_assumed(hints)
+    hints = [*guessed.assumed, *filter(None, [order])]
+    say_assumed([] if as_json else hints)
+    asked: dict[str, Any] = {"only": only or None, "exact": exact, "knowledge": known, "limits": limits}
+    asked |= {"dialect": dialect, "engine": engine, "counts": rules}
     costs = {} if originals is None else _costs(originals, tables, plan, dialect)
     with _render.watching("Attacking", only or asked_for(plan)) as progress:
         findings = run(
             guessed.tables or tables,
             plan,
-            only=only or None,
-            exact=exact,
-            knowledge=known,
-            limits=limits,
-            dialect=dialect,
+            **asked,
             timeline=report is not None,
-            engine=engine,
             progress=progress,
         )
-    findings = replace(findings, assumptions=tuple(hints))
+    findings = replace(findings, assumptions=tuple(dict.fromkeys([*hints, *findings.assumptions])))
     kept = None if record is None else _record(findings, guessed.tables or tables, plan, originals, dialect)
     _write(findings, costs, guessed, report, save_schema, (record, kept), force=force)
     _end(findings, report, strict=strict, as_json=as_json)
+
+
+def _counts_opened(
+    tables: list[Any], schema: Path | None, columns: "ColumnHints", rules: "CountRules | None", dialect: "Dialect"
+) -> list[Any]:
+    """The tables, of which those that count people are opened as such."""
+    from reissue.published import open_counts
+    from reissue.schema import Schema
+
+    named = None if schema is None else Schema.load(schema)
+    return open_counts(tables, named, named=columns.roles, rules=rules, dialect=dialect)
 
 
 def _record(

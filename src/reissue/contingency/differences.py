@@ -1,0 +1,178 @@
+"""Differences of published tables: small ones isolate the people in whom two outputs differ.
+
+- *Over time*: the same cell of two tables of different dates. People who came or left are isolated.
+- *Beside each other*: two tables of one date whose classes of an ordered dimension end at different points. Running
+  totals of both are subtracted: between two ends lies a class that neither shows.
+- *Inside one*: a cell that is hidden, or a total less the cells that are shown (`bounds`).
+
+A difference is known when both counts are; of protected counts it is an interval, and small only if it cannot be large
+or zero. O(cells) for each pair of tables.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from reissue._arrays import Ints
+from reissue.contingency.bounds import bounds
+from reissue.contingency.cells import UNBOUNDED
+from reissue.contingency.table import CountTable
+from reissue.taxonomy.ranges import span_of
+
+__all__ = ["Difference", "between", "inside", "over_time"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """People whom two published numbers isolate, or one that was hidden."""
+
+    kind: str
+    """"cell", "over time" or "beside"."""
+    table: str
+    """What is counted."""
+    low: int
+    """How many they are, at least and at most."""
+    high: int
+    dimensions: tuple[str, ...]
+    categories: tuple[str | None, ...]
+    """The population that is isolated, by dimension; null: all."""
+    releases: tuple[int, ...]
+    """The releases that are subtracted, the one with more people last."""
+
+    @property
+    def population(self) -> str:
+        """The isolated population in words."""
+        pairs = zip(self.dimensions, self.categories, strict=True)
+        return ", ".join(f"{name} {text}" for name, text in pairs if text is not None) or "everyone"
+
+    @property
+    def where(self) -> str:
+        """Which numbers are subtracted."""
+        first, last = self.releases[0], self.releases[-1]
+        if self.kind == "cell":
+            return f"{self.table} of release {last}, by its totals"
+        if self.kind == "beside":
+            return f"tables of release {last} whose classes end at different points"
+        return f"{self.table} of release {last} less release {first}"
+
+
+def over_time(before: CountTable, after: CountTable, numbers: tuple[int, int], most: int) -> list[Difference]:
+    """Cells of two tables whose counts differ by fewer than `most`, and differ."""
+    if set(before.dimensions) != set(after.dimensions):
+        return []
+    names = list(after.dimensions)
+    pair = [one.categories.select(names).with_columns(low=one.low, high=one.high) for one in (before, after)]
+    both = pair[0].join(pair[1], on=names, how="inner", nulls_equal=True, maintain_order="right")
+    low, high = both["low_right"] - both["high"], both["high_right"] - both["low"]
+    more, less = low.to_numpy(), high.to_numpy()
+    found = []
+    for row in np.flatnonzero(((more > 0) & (less < most)) | ((less < 0) & (-more < most))).tolist():
+        grew = bool(more[row] > 0)
+        ends = (int(more[row]), int(less[row])) if grew else (int(-less[row]), int(-more[row]))
+        where = numbers if grew else numbers[::-1]
+        found.append(Difference("over time", after.name, *ends, tuple(names), both.select(names).row(row), where))
+    return found
+
+
+def inside(tables: Sequence[CountTable], number: int, most: int) -> tuple[list[Difference], bool, bool]:
+    """Hidden cells of tables of one date that are small for certain; whether bounds are exact, and cells consistent."""
+    found, solved = [], bounds(tables)
+    for table, one in zip(tables, solved, strict=True):
+        narrowed = (one.high - one.low) < (np.minimum(table.high, UNBOUNDED) - table.low)
+        small = np.flatnonzero(narrowed & (one.low > 0) & (one.high < most))
+        found += [
+            Difference(
+                "cell",
+                table.name,
+                int(one.low[cell]),
+                int(one.high[cell]),
+                table.dimensions,
+                table.categories.row(cell),
+                (number,),
+            )
+            for cell in small.tolist()
+        ]
+    return found, all(one.exact for one in solved), all(one.consistent for one in solved)
+
+
+def between(tables: Sequence[CountTable], number: int, most: int) -> list[Difference]:
+    """Classes that two tables of one date isolate because theirs end at different points of an ordered dimension."""
+    found: dict[tuple[str, str, str], Difference] = {}
+    runs = [run for table in tables for run in _runs(table)]
+    for place, one in enumerate(runs):
+        for other in runs[place + 1 :]:
+            if not one.like(other):
+                continue
+            for start, end, low, high in _slices(one, other):
+                if low > 0 and high < most:
+                    text = f"from {start:g} to below {end:g}"
+                    rest = [pair for pair in one.where if pair[1] is not None]
+                    names = (one.dimension, *(name for name, _ in rest))
+                    texts = (text, *(value for _, value in rest))
+                    made = Difference("beside", one.name, low, high, names, texts, (number,))
+                    found.setdefault((one.name, made.population, text), made)
+    return list(found.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Running totals along an ordered dimension, for one combination of the other dimensions."""
+
+    name: str
+    dimension: str
+    where: tuple[tuple[str, str | None], ...]
+    edges: tuple[float, ...]
+    low: Ints
+    high: Ints
+    begin: float
+
+    def like(self, other: "_Run") -> bool:
+        """Whether both run over the same people, from the same point."""
+        mine, its = (self.name, self.dimension, self.where, self.begin), (other.name, other.dimension, other.where)
+        return mine == (*its, other.begin)
+
+
+def _runs(table: CountTable) -> Iterator[_Run]:
+    """The running totals of a table along each of its dimensions whose classes follow each other without a gap."""
+    for dimension in table.dimensions:
+        column = table.categories[dimension]
+        spans = {text: _span(text) for text in column.drop_nulls().unique().to_list()}
+        known = {text: span for text, span in spans.items() if span is not None}
+        if len(known) < 2 or len(known) < len(spans):
+            continue
+        order = sorted(known, key=lambda text: known[text])
+        ends = [known[text] for text in order]
+        if any(one[1] != two[0] for one, two in pairwise(ends)):
+            continue
+        rest = [name for name in table.dimensions if name != dimension]
+        rows = table.categories.with_columns(low=table.low, high=table.high).filter(column.is_not_null())
+        place = {text: at for at, text in enumerate(order)}
+        for key, part in rows.group_by(rest, maintain_order=True) if rest else [((), rows)]:
+            if part.height < len(order):
+                continue
+            order_of = part[dimension].replace_strict(place).arg_sort().to_numpy()
+            low, high = (np.cumsum(part[end].to_numpy()[order_of]) for end in ("low", "high"))
+            where = tuple(sorted(zip(rest, key, strict=True)))
+            yield _Run(table.name, dimension, where, tuple(end[1] for end in ends), low, high, ends[0][0])
+
+
+def _span(text: str) -> tuple[float, float] | None:
+    """Where a class of whole numbers begins, and where the next one does."""
+    span = span_of(text)
+    if span is None:
+        return None
+    low, high = float(str(span.low)), float(str(span.high))
+    return low, high if span.open or not np.isfinite(high) else high + 1
+
+
+def _slices(one: _Run, other: _Run) -> Iterator[tuple[float, float, int, int]]:
+    """Between neighbouring ends of two runs: begin, end, and how many people are there."""
+    runs = (one, other)
+    ends = sorted((edge, at, whose) for whose, run in enumerate(runs) for at, edge in enumerate(run.edges))
+    for (start, at, whose), (end, then, other_whose) in pairwise(ends):
+        if start == end or whose == other_whose:
+            continue
+        before, after = runs[whose], runs[other_whose]
+        yield start, end, int(after.low[then] - before.high[at]), int(after.high[then] - before.low[at])
