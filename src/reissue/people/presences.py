@@ -29,7 +29,15 @@ from reissue.release.presences import Presences, SeatLabels
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
-__all__ = ["by_register", "counted_population", "from_copy", "known_columns", "known_presences", "own_register"]
+__all__ = [
+    "by_register",
+    "counted_population",
+    "from_copy",
+    "known_columns",
+    "known_presences",
+    "own_register",
+    "register_of",
+]
 
 
 def known_presences(release: PublishedRelease, members: Any = None, population: Any = None) -> Presences | None:
@@ -92,7 +100,7 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Pr
     """
     schema = _shared(release.schema, release)
     frame, _ = to_polars(people, schema)
-    table, names = _register(frame, schema)
+    table, names = register_of(frame, schema)
     boxes = boxes_in(release.of_its_columns(), table.codings)
     inhabited = np.flatnonzero(boxes.inhabited)
     row, box = _containing(table, boxes.some(inhabited))
@@ -173,7 +181,7 @@ def _shared(schema: Schema, release: PublishedRelease) -> Schema:
     return schema.with_roles(dict.fromkeys(lacking, Role.DROP)) if lacking else schema
 
 
-def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
+def register_of(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
     """Everyone's quasi-identifiers and names; rows without an identifier are people of their own."""
     named = schema.identifier is not None and schema.identifier in frame.columns
     used = {*schema.quasi, *([schema.identifier] if named else [])}

@@ -135,7 +135,8 @@ def _observation(one: Presences, rows: Ints, seats: Ints, place: dict[str, int])
     shown = one.histogram
     value = np.array([place[name] for name in shown.names], np.int64)[shown.value]
     cells = np.lexsort((value, shown.group))
-    sizes = np.bincount(shown.group, shown.count, one.groups).astype(np.int64)
+    least = np.asarray(shown.count if one.least is None else one.least, np.int64)
+    sizes = np.bincount(shown.group, least, one.groups).astype(np.int64)
     candidates = np.bincount(group, minlength=one.groups)
     short = np.maximum(sizes - fakes - candidates, 0)
     unknown = int(sizes.sum() - fakes.sum() - short.sum()) - len(seats if seated else rows)
@@ -154,6 +155,7 @@ def _observation(one: Presences, rows: Ints, seats: Ints, place: dict[str, int])
         known_value=known_value,
         occupant=np.append(rows, np.full(len(seats) - len(rows), -1))[order] if seated else np.empty(0, np.int64),
         counterfeits=_fakes(one, place),
+        cell_least=np.empty(0, np.int64) if one.least is None else least[cells],
         label=label,
         label_group=label_group,
         label_value=label_value,

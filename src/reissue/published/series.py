@@ -29,10 +29,14 @@ class Series:
     """Attack to the limit that the caller sets."""
     numbers: tuple[int, ...] = ()
     """The numbers of the releases in findings, from 1."""
+    times: tuple[int, ...] = ()
+    """When each was published, in steps of the update model; by default one after the other."""
 
     def __post_init__(self) -> None:
         if not self.numbers:
             object.__setattr__(self, "numbers", tuple(range(1, len(self.releases) + 1)))
+        if not self.times:
+            object.__setattr__(self, "times", tuple(range(len(self.releases))))
 
     @classmethod
     def read(
@@ -56,8 +60,9 @@ class Series:
 
     def of(self, numbers: Sequence[int]) -> "Series":
         """Restrict to some releases."""
-        kept = tuple(self.releases[self.numbers.index(number)] for number in numbers)
-        return replace(self, releases=kept, numbers=tuple(numbers))
+        places = [self.numbers.index(number) for number in numbers]
+        kept, times = tuple(self.releases[place] for place in places), tuple(self.times[place] for place in places)
+        return replace(self, releases=kept, numbers=tuple(numbers), times=times)
 
     def of_sensitive(self, column: str) -> "Series":
         """Restrict to one sensitive column."""

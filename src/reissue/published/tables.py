@@ -27,7 +27,7 @@ from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SIDE, SLOT, Rele
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
-__all__ = ["Tables", "order_hint", "read_tables", "releases_among", "whole_numbers"]
+__all__ = ["Tables", "dates_of", "order_hint", "read_tables", "releases_among", "whole_numbers"]
 
 WHOLE, QUASI, VALUES = "release", "quasi", "sensitive"
 """One table; or the first and the second of two. Counterfeits are the table `COUNTERFEITS`."""
@@ -57,6 +57,8 @@ class Tables:
     """For a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
     counts: tuple[CountTable, ...] = ()
     """The tables of counts, where people were counted and have no rows."""
+    margins: tuple[tuple[CountTable, Presences], ...] = ()
+    """For such tables from a ledger: their margins, and who is in which class of each."""
 
     def __post_init__(self) -> None:
         only_people = not self.frames and self.presences is not None
@@ -238,11 +240,17 @@ def order_hint(paths: Sequence[Any]) -> str:
     )
 
 
+def dates_of(names: Sequence[str]) -> list[tuple[int, ...]]:
+    """The dates in some names; none if some name lacks one."""
+    found = [_DATE.search(name) for name in names]
+    return [_date(one) for one in found if one] if names and all(found) else []
+
+
 def _keys(names: Sequence[str]) -> list[tuple[int, ...]]:
     """Sort keys of the names: dates, otherwise months, otherwise their last numbers; none if some name lacks it."""
-    dates = [_DATE.search(name) for name in names]
-    if all(dates):
-        return [_date(found) for found in dates if found]
+    dates = dates_of(names)
+    if dates:
+        return dates
     months = [_NAME.search(name) for name in names]
     if all(months):
         return _around([_MONTHS.index(found[1]) for found in months if found])

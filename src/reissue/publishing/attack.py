@@ -111,8 +111,6 @@ def attack(
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
     names = [only] if isinstance(only, str) else asked_of(series) if only is None else list(only)
-    randomized = [one for one in series.releases if SIDE in one.tables.frames]
-    names = sorted({*names, POSTERIOR}) if only is None and randomized else names
     chosen = [find(name) for name in names]
     known = check_registers(known, series, engine)
     found: dict[str, Finding] = {}
@@ -147,7 +145,9 @@ def asked_for(schema: Schema) -> list[str]:
 def asked_of(series: Series) -> list[str]:
     """The attacks that are run on some releases where nobody names any."""
     counted = any(release.counts for release in series.releases)
-    return sorted({*asked_for(series.schema), *(on_counts() if counted else ())})
+    randomized = any(SIDE in release.tables.frames for release in series.releases)
+    more = [*(on_counts() if counted else ()), *([POSTERIOR] if randomized else ())]
+    return sorted({*asked_for(series.schema), *more})
 
 
 def _counted(releases: Sequence[Any]) -> tuple[str, ...]:

@@ -67,6 +67,8 @@ class Presences:
     """Value to the number of people who have it, where the adversary knows; nobody has any other value."""
     as_published: bool = False
     """Whether groups are numbered as a recipient reads them, not as the holder does."""
+    least: Ints | None = None
+    """Of a table of counts, the least that each count of the histogram may be, which has the most; None: exact."""
     of_group: Ints | None = None
     """Group to one of the holder's own groups that are published in this way, if these are numbered otherwise."""
 

@@ -134,14 +134,17 @@ def propagated(
 def count_messages(release: ReleaseStates, chosen: Bools, cavity: Floats, ways: Floats, multipliers: Floats) -> Floats:
     """What its cell says about each assignment of those chosen; `ways` is what was said before."""
     row, cell = release.assignment_row, release.assignment_cell
+    size = release.people[row].astype(np.int64)
     weight = cavity[release.assignment_state] * ways
     total = np.bincount(row, weight, len(release.person))
     share = weight / np.maximum(total, TINY)[row]
     sure, free = share >= _SURE, multipliers * release.chance
     others = release.by_group(free)[release.cell_group] - free
     filled = (free > 0) & (others <= (1 - _SURE) * free)  # free members of the group have no other cell
-    room = release.count.astype(np.int64) - np.bincount(cell[sure], minlength=len(release.count))
-    room -= (release.free[release.cell_group] * filled).astype(np.int64)
+    taken = np.bincount(cell[sure], size[sure], len(release.count)).astype(np.int64)
+    taken += (release.free[release.cell_group] * filled).astype(np.int64)
+    room = release.count.astype(np.int64) - taken
+    least = np.clip(release.lowest.astype(np.int64) - taken, 0, np.maximum(room, 0))
     telling = np.bincount(cell[chosen & ~sure & (share > _LIKELY)], minlength=len(room)) > 0
     at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= _OPEN))[cell])
     odds = cavity[release.assignment_state[at]] / np.maximum((total[row] - weight)[at], TINY)
@@ -150,12 +153,19 @@ def count_messages(release: ReleaseStates, chosen: Bools, cavity: Floats, ways: 
     again = np.repeat(some, release.free[release.cell_group[some]].astype(np.int64))
     said = ways.copy()
     free_odds = (release.chance / np.maximum(others, TINY))[again]
-    said[at] = _ratios(np.append(cell[at], again), np.append(odds, free_odds), room)[: len(at)]
+    # Each of several people in a row is an own candidate, who meets the others of the row.
+    first = np.cumsum(size[at]) - size[at]
+    each = np.repeat(np.arange(len(at)), size[at])
+    found = _ratios(np.append(cell[at][each], again), np.append(odds[each], free_odds), room, least)
+    said[at] = found[first]
     return said
 
 
-def without_one(odds: Floats, count: Ints) -> Floats:
-    """Cells x members: ways of the others to be count - 1, over their ways to be count; odds of 0 are nobody."""
+def without_one(odds: Floats, count: Ints, least: Ints | None = None) -> Floats:
+    """Cells x members: ways of the others to be count - 1, over their ways to be count; odds of 0 are nobody.
+
+    Where a count may be anything from `least` on, the ways to be each of them are added up.
+    """
     unit = np.maximum(odds.max(axis=1), TINY)
     members, most = odds.shape[1], int(count.max())
     weights = np.zeros((1 << (members - 1).bit_length(), len(odds)))
@@ -164,7 +174,7 @@ def without_one(odds: Floats, count: Ints) -> Floats:
     while halves[-1].shape[1] > 1:
         halves.append(_product(halves[-1][:, 0::2], halves[-1][:, 1::2], most))
     outside = np.zeros((most + 1, 1, len(odds)))
-    outside[count, 0, np.arange(len(odds))] = 1.0
+    outside[:, 0] = _wanted(unit, count, count if least is None else least, most)
     for inside in reversed(halves[:-1]):
         below = np.empty_like(inside)
         _beside(outside, inside[:, 1::2], below[:, 0::2])
@@ -172,6 +182,13 @@ def without_one(odds: Floats, count: Ints) -> Floats:
         outside = below
     full, less = outside[:2, :members]
     return np.ascontiguousarray((less / np.maximum(full, less / _MOST + TINY) / unit).T)
+
+
+def _wanted(unit: Floats, count: Ints, least: Ints, most: int) -> Floats:
+    """Counts x cells: weight of each count that a cell may have, where odds were divided by `unit`."""
+    number = np.arange(most + 1)[:, np.newaxis]
+    log = np.where((number >= least) & (number <= count), (number - count) * np.log(unit), -np.inf)
+    return np.asarray(np.exp(np.maximum(log - log.max(axis=0), -600.0)) * np.isfinite(log))
 
 
 def _product(left: Floats, right: Floats, most: int) -> Floats:
@@ -191,7 +208,7 @@ def _beside(outside: Floats, sibling: Floats, below: Floats) -> None:
         below[:some] += ways * outside[number : number + some]
 
 
-def _ratios(cell: Ints, odds: Floats, room: Ints) -> Floats:
+def _ratios(cell: Ints, odds: Floats, room: Ints, least: Ints) -> Floats:
     """The ratio of each candidate's cell without it; cells of about the same room and number of candidates at once."""
     order = stable_order(cell, max(len(room), 1))
     first = np.flatnonzero(np.diff(cell[order], prepend=-1))
@@ -206,7 +223,7 @@ def _ratios(cell: Ints, odds: Floats, room: Ints) -> Floats:
             part = some[begin : begin + size]
             at = order[ranges(first[part], number[part])]
             table, place = _table(odds[at], number[part], width)
-            out[at] = without_one(table, room[cells[part]]).reshape(-1)[place]
+            out[at] = without_one(table, room[cells[part]], least[cells[part]]).reshape(-1)[place]
     return out
 
 

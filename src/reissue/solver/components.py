@@ -114,6 +114,9 @@ def _small(releases: Sequence[ReleaseStates], opened: Sequence[Bools], label: In
         groups += np.bincount(of_group[of_group >= 0], minlength=total)
         # Seats are no free members whose values could be counted.
         bad[label[release.person]] |= bool(release.strangers or (len(release.counterfeits) and release.vacant.any()))
+        # Neither are rows of several people one axis; and free members beside intervals are not placed.
+        unclear = bool(len(release.least)) and bool(release.free.any())
+        bad[label[release.person[(release.people > 1) | unclear]]] = True
     found = np.flatnonzero((size > 0) & ~bad & (cost <= np.log(_LARGEST)))
     return found[np.lexsort((cost[found], size[found], groups[found] == 1))]
 
@@ -173,6 +176,7 @@ class _Given:
     def __init__(self, chains: Chains, model: Model, when: Sequence[int]) -> None:
         self.releases, self.model, self.when = chains.releases, model, when
         self.room = [_room(release) for release in chains.releases]
+        self.slack = [(release.count - release.lowest).astype(np.int64) for release in chains.releases]
         self._powers: dict[int, Floats] = {}
 
     def step(self, before: tuple[int, _Axis] | None, place: int, axis: _Axis) -> Floats:
@@ -206,9 +210,8 @@ def _solve(axes: Sequence[Sequence[_Axis]], given: _Given, solved: ExactPosterio
         last |= {axis.person: (place, axis) for axis in here}
         for at, step in steps.items():
             table = _along(table, at, step)
-        fits = _fits(
-            given.releases[place], given.room[place], {order[axis.person]: axis.cell for axis in here}, len(order)
-        )
+        ways = {order[axis.person]: axis.cell for axis in here}
+        fits = _fits(given.releases[place], given.room[place], given.slack[place], ways, len(order))
         table = _comparable(table * fits)
         passed.append((place, table, steps, fits))
     if not passed or not float(table.max()):
@@ -241,8 +244,10 @@ def _along(table: Floats, axis: int, step: Floats) -> Floats:
     return np.asarray(np.matmul(step.T, flat).reshape(*before, step.shape[1], *after))
 
 
-def _fits(release: ReleaseStates, room: Ints, ways: Mapping[int, Sequence[int]], axes: int) -> Floats:
-    """1 where every cell gets the records that it has room for, else 0; with free members the ways to place them.
+def _fits(release: ReleaseStates, room: Ints, slack: Ints, ways: Mapping[int, Sequence[int]], axes: int) -> Floats:
+    """1 where every cell gets the records that it has room for, less its slack at most, else 0.
+
+    With free members, the ways to place them.
 
     `ways` are the cells that the assignments of each axis fill.
     """
@@ -255,11 +260,13 @@ def _fits(release: ReleaseStates, room: Ints, ways: Mapping[int, Sequence[int]],
         unfilled: Ints = np.zeros((1,) * axes, np.int64)
         for cell in range(*release.group_starts[group : group + 2].tolist()):
             rest = room[cell] - _filled(ways, axes, cell)
-            weight = weight * (_placements(rest, float(release.chance[cell])) if free else rest == 0)
+            alone = (rest >= 0) & (rest <= slack[cell])
+            weight = weight * (_placements(rest, float(release.chance[cell])) if free else alone)
             unfilled = unfilled + rest
             value = int(release.cell_value[cell])
             invented[value] = rest + invented.get(value, 0)
-        weight = weight * (unfilled == free)
+        if not slack[slice(*release.group_starts[group : group + 2].tolist())].any():
+            weight = weight * (unfilled == free)
     if len(release.counterfeits) and groups:
         outside = room * ~np.isin(release.cell_group, groups)
         others = np.bincount(release.cell_value, outside, len(release.counterfeits))

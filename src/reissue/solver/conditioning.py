@@ -94,7 +94,8 @@ def _certain(release: ReleaseStates) -> Bools:
     single = (np.bincount(row, minlength=len(release.person)) == 1) & ~release.absent
     if len(release.counterfeits):
         single &= ~release.vacant
-    must = np.bincount(release.assignment_cell[single[row]], minlength=len(release.count))
+    ways = single[row]
+    must = np.bincount(release.assignment_cell[ways], release.people[row[ways]], len(release.count))
     over = (must > release.count)[release.assignment_cell]
     single[row[over]] = False
     return np.asarray(single)
@@ -144,7 +145,8 @@ def _without(release: ReleaseStates, certain: Bools, kept: Bools, stretch: Ints)
     """The release without certain rows and without their records."""
     number = np.cumsum(kept, dtype=np.int32) - 1
     ways = kept[release.assignment_state]
-    filled = np.bincount(release.assignment_cell[~ways], minlength=len(release.count))
+    people = release.people[release.assignment_row[~ways]]
+    filled = np.bincount(release.assignment_cell[~ways], people, len(release.count))
     return replace(
         release,
         person=stretch,
@@ -155,5 +157,7 @@ def _without(release: ReleaseStates, certain: Bools, kept: Bools, stretch: Ints)
         count=release.count - filled,
         absent=release.absent[~certain],
         vacant=release.vacant[~certain],
-        certain=int(certain.sum()),
+        certain=int(release.people[certain].sum()),
+        least=np.maximum(release.least - filled, 0.0) if len(release.least) else release.least,
+        size=release.size[~certain] if len(release.size) else release.size,
     )

@@ -53,12 +53,23 @@ class Departures:
 
     @classmethod
     def of(
-        cls, series: Sequence[Observation], people: int, rates: Floats | None = None, *, known: bool = False
+        cls,
+        series: Sequence[Observation],
+        people: int,
+        rates: Floats | None = None,
+        *,
+        known: bool = False,
+        times: Sequence[int] | None = None,
     ) -> "Departures":
         """Before anything is estimated; `rates` are those of earlier releases, or known."""
         there = [of_people(seen) for seen in series]
         fates = [np.full(people, _UNKNOWN, np.int8) for _ in series]
-        for fate, seen, now, later in zip(fates[:-1], series[:-1], there[:-1], there[1:], strict=True):
+        when = list(range(len(series))) if times is None else list(times)
+        for place, (fate, seen, now) in enumerate(zip(fates, series, there, strict=True)):
+            after = next((later for later in range(place + 1, len(when)) if when[later] > when[place]), None)
+            if after is None or when[place + 1] == when[place]:
+                continue  # nobody knows who leaves after the last date; of one date the last release says who leaves
+            later = there[after]
             next_time = np.full(people, _LEAVES, np.int8)
             next_time[later.people] = _STAYS
             next_time[later.absent] = next_time[now.absent] = _UNKNOWN
@@ -76,7 +87,8 @@ class Departures:
         """From the posterior of each state; without rates where values do not differ beyond chance."""
         found = np.zeros((3, values))
         for release, likely, fate in zip(releases, chance, self.fates, strict=True):
-            found += np.bincount(_cells(release, fate, values), likely, 3 * values).reshape(3, values)
+            people = likely * release.people[release.row] if len(release.size) else likely
+            found += np.bincount(_cells(release, fate, values), people, 3 * values).reshape(3, values)
         found = found[[_STAYS, _LEAVES]]
         every, of_value = found.sum(axis=1), found.sum(axis=0)
         often = of_value / max(float(of_value.sum()), TINY)

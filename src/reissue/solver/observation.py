@@ -61,11 +61,32 @@ class Observation:
     Which person (a seat with occupants) has which label is not known: they meet in groups only."""
     label_group: Ints = field(default_factory=_no_ints)
     label_value: Ints = field(default_factory=_no_ints)
+    cell_least: Ints = field(default_factory=_no_ints)
+    """Of a table of counts, the least that each cell may be, and `cell_count` the most; empty: counts are exact."""
+    size: Ints = field(default_factory=_no_ints)
+    """People whom each person of the pairs stands for: no release tells them apart; empty: one each."""
 
     @property
     def groups(self) -> int:
         """Number of groups."""
         return len(self.free)
+
+    @cached_property
+    def intervals(self) -> bool:
+        """Whether the count of some cell is not known exactly."""
+        return bool(len(self.cell_least)) and bool((self.cell_least < self.cell_count).any())
+
+    @cached_property
+    def likely_count(self) -> Floats:
+        """About how many records each cell has: of intervals as fits the members of the group best."""
+        if not self.intervals:
+            return self.cell_count.astype(np.float64)
+        width = (self.cell_count - self.cell_least).astype(np.float64)
+        members = np.bincount(self.group, self.size if len(self.size) else None, self.groups) + self.free
+        left = members - np.bincount(self.cell_group, self.cell_least, self.groups)
+        room = np.bincount(self.cell_group, width, self.groups)
+        share = np.clip(left / np.maximum(room, 1.0), 0.0, 1.0)
+        return np.asarray(self.cell_least + width * share[self.cell_group])
 
     @cached_property
     def people(self) -> Ints:

@@ -209,6 +209,8 @@ def _closed(release: ReleaseStates) -> Bools:
     mixed[group[astray[row]]] = True
     members = np.bincount(some[~astray & (some < len(release.free))], minlength=len(release.free))
     full = members + release.free == release.by_group(release.count)
+    if len(release.size):
+        full &= np.bincount(some[(release.size > 1) & (some < len(release.free))], minlength=len(release.free)) == 0
     return np.asarray(~mixed & (members > 0) & full & (release.strangers == 0))
 
 

@@ -10,6 +10,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.resources import give_back
 from reissue.counting.segments import ranges
 from reissue.solver.belief_propagation import propagated
+from reissue.solver.classes import Classes
 from reissue.solver.components import MOST, ExactPosteriors, solve_components
 from reissue.solver.conditioning import OpenStates
 from reissue.solver.estimation import Departures, PriorShares
@@ -30,7 +31,8 @@ confirm what expected counts taught if they move no estimate by more than the la
 _ROUNDS, _SINGLE_ROUNDS, _SEAT_ROUNDS = 2, 3, 1
 """Rounds of belief propagation: fewer are too modest, more too sure (decision 0101). Three, the last one damped, where
 no group shows a value twice, for there expected counts say least (decision 0206). One of seats whose occupants'
-departures are weighed: they are together in every release, and every round counts that once more (decision 0209)."""
+departures are weighed: they are together in every release, and every round counts that once more (decision 0209).
+So are people in tables of counts, whose classes stay."""
 _LONG = Scaling(sweeps=150)
 """Where true totals are known, for they and the groups' counts take longer to fit together (decision 0206)."""
 _LOOSE = Scaling(elsewhere=0.01)
@@ -151,6 +153,13 @@ def solve(
     array([False, False,  True])
 
     """
+    classes = None if exact or (late is not None and made_by_value(series)) else Classes.of(series, prior)
+    if classes is not None:
+        merged = [classes.merged(seen) for seen in series]
+        few = None if prior is None else prior[: len(classes.first)]
+        fates, more = classes.fates(departures), {"start": start, "how": how, "progress": progress}
+        found = solve(merged, model, prior=few, times=times, departures=fates, **more)  # type: ignore[arg-type]
+        return _of_everyone(found, classes, series, departures)
     many = fits_many(series) and not exact
     if many:
         releases, contradicted = tuple(states_of(seen, model.values) for seen in series), np.empty(0, np.int64)
@@ -169,6 +178,31 @@ def solve(
     problem = Problem.of(series, releases, model, times, how, most, refined=refined)
     shares = None if late is None else PriorShares.alike(late, model.values)
     return replace(problem.solved(prior, departures, shares, start, progress), contradicted=contradicted)
+
+
+def _of_everyone(
+    found: Posterior, classes: Classes, series: Sequence[Observation], departures: Departures | None
+) -> Posterior:
+    """The posterior of classes as that of their people."""
+    pairs = [
+        classes.people(seen, release, [chance, said])
+        for seen, release, chance, said in zip(series, found.releases, found.chance, found.messages, strict=True)
+    ]
+    shape = len(classes.of_person), 0 if found.prior is None else found.prior.shape[1]
+    prior = None if found.prior is None else np.broadcast_to(found.prior[0], shape)
+    learned = found.departures
+    if learned is not None and departures is not None:
+        learned = replace(learned, fates=departures.fates)
+    return replace(
+        found,
+        releases=tuple(release for release, _ in pairs),
+        chance=tuple(parts[0] for _, parts in pairs),
+        messages=tuple(parts[1] for _, parts in pairs),
+        prior=prior,
+        contradicted=np.flatnonzero(np.isin(classes.of_person, found.contradicted)),
+        equal=tuple((int(classes.first[one]), int(classes.first[other])) for one, other in found.equal),
+        departures=learned,
+    )
 
 
 def _with_totals(releases: Sequence[ReleaseStates]) -> bool:
@@ -201,6 +235,8 @@ class Problem:
     """Whether counts are kept exactly, by belief propagation; else in expectation."""
     seats: bool
     """Whether persons are seats."""
+    together: bool
+    """Whether people meet the same others in every release: tables of counts of values that stay."""
     expected_counts: bool
     """Whether EM counts by the scaled posterior: not of seats nor of groups made by value, where expected counts say
     too little (decision 0195)."""
@@ -223,11 +259,12 @@ class Problem:
         small = tuple(small_groups(opened.releases)) if refined else ()
         seats = any(len(seen.occupant) for seen in series)
         expected = not refined or not (seats or made_by_value(series))
-        return cls(tuple(releases), opened, small, model, times, how, components, refined, seats, expected)
+        together = model.steps is None and any(len(seen.cell_least) for seen in series)
+        return cls(tuple(releases), opened, small, model, times, how, components, refined, seats, together, expected)
 
     def rounds(self, departures: Departures | None) -> int:
         """Rounds of belief propagation."""
-        if self.seats and departures is not None and departures.differ:
+        if self.together or (self.seats and departures is not None and departures.differ):
             return _SEAT_ROUNDS
         return _SINGLE_ROUNDS if self.shows_values_once else _ROUNDS
 

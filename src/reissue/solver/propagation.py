@@ -179,7 +179,7 @@ class _ValueSets:
             carried, time = np.zeros((size, self.words), np.uint64), np.full(size, -1)
             for place in order:
                 who = people[place]
-                gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), 0)
+                gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), -1)
                 left[place] &= self._moved(carried[who], gap, backward=backward)
                 carried[who], time[who] = left[place], self.times[place]
         return left
@@ -207,11 +207,11 @@ class _ValueSets:
         return _union(single, np.append(0, np.cumsum(widths))[:-1], widths)
 
     def _moved(self, sets: _Words, gaps: Ints, *, backward: bool) -> _Words:
-        """What sets become over gaps, or have been; everything over a gap of 0, for nothing is known there."""
+        """What sets become over gaps, or have been; everything over a gap of -1, for nothing is known there."""
         made = np.full_like(sets, ~np.uint64(0))
-        for gap in different(gaps[gaps > 0]).tolist():
+        for gap in different(gaps[gaps >= 0]).tolist():
             some = np.flatnonzero(gaps == gap)
-            if self.model.steps is None:
+            if self.model.steps is None or not gap:
                 made[some] = sets[some]
                 continue
             table, parts = self._table(gap, backward=backward), sets[some].view(np.uint8)
@@ -276,7 +276,7 @@ class _OpenAssignments:
         """With all assignments open."""
         left, cells = np.bincount(states.assignment_state, minlength=states.states), len(states.count)
         first = np.append(0, np.cumsum(left))[states.starts]
-        number, fillers = np.diff(first), np.bincount(states.assignment_cell, minlength=cells)
+        number, fillers = np.diff(first), _people(states, slice(None))
         alone = first[:-1][(number == 1) & ~states.absent]
         room = states.count.astype(np.int64)
         free = (states.free[states.cell_group] * (states.chance > 0)).astype(np.int64) + int(states.strangers)
@@ -287,11 +287,11 @@ class _OpenAssignments:
             number,
             left.astype(np.int32),
             stable_order(states.assignment_cell, cells).astype(np.int32),
-            np.append(0, np.cumsum(fillers)),
+            np.append(0, np.cumsum(np.bincount(states.assignment_cell, minlength=cells))),
             fillers,
-            np.bincount(states.assignment_cell[alone], minlength=cells),
+            _people(states, alone),
             room,
-            room - free,
+            states.lowest.astype(np.int64) - free,
             np.ones(cells, np.bool_),
         )
 
@@ -310,10 +310,11 @@ class _OpenAssignments:
         state, cell = states.assignment_state[ways], states.assignment_cell[ways]
         row = states.row[state]
         self.open[ways] = False
-        for counts, places in ((self.number, row), (self.fillers, cell), (self.left, state)):
-            np.subtract.at(counts, places, 1)
+        size = states.people[row].astype(np.int64)
+        for counts, places, less in ((self.number, row, 1), (self.fillers, cell, size), (self.left, state, 1)):
+            np.subtract.at(counts, places, less)
         alone = self.of_rows(different(row[(self.number[row] == 1) & ~states.absent[row]], len(self.number)))
-        np.add.at(self.must, states.assignment_cell[alone], 1)
+        np.add.at(self.must, states.assignment_cell[alone], states.people[self.rows_of(alone)].astype(np.int64))
         self.changed[cell] = self.changed[states.assignment_cell[alone]] = True
 
     def closed_by_counts(self) -> Ints:
@@ -350,3 +351,9 @@ class _OpenAssignments:
             assignment_state=as_small(number[states.assignment_state[self.open]]),
             assignment_cell=states.assignment_cell[self.open],
         )
+
+
+def _people(states: ReleaseStates, ways: Ints | slice) -> Ints:
+    """People of each cell by some assignments."""
+    size = states.people[states.row[states.assignment_state[ways]]]
+    return np.bincount(states.assignment_cell[ways], size, len(states.count)).astype(np.int64)

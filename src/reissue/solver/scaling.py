@@ -152,7 +152,9 @@ def scale(
 
 
 def _first(release: ReleaseStates, start: Floats | None) -> Floats:
-    """Multipliers to begin with: not 0 where there are records, for a 0 would stay."""
+    """Multipliers to begin with: not 0 where there are records, for it would stay; 1 beside intervals, as the prior."""
+    if len(release.least) and start is None:
+        return (release.count > 0).astype(np.float64)
     even = release.count / max(float(release.count.max(initial=1.0)), 1.0)
     return even if start is None else np.where((start > 0) | (release.count <= 0), start, even)
 
@@ -291,14 +293,26 @@ def fitted(release: ReleaseStates, cavity: Floats, lambdas: Floats, how: Scaling
     off, expectation = np.empty(0), _Expectation.of(release, cavity)
     for turn in range(how.rounds):
         expected = expectation.counts(lambdas)
-        gaps = np.abs(expected - release.count)
+        count = _targets(release, lambdas, expected)
+        gaps = np.abs(expected - count)
         off = gaps if turn == 0 else off
         if gaps.max(initial=0.0) < how.tolerance / 4:
             break
-        lambdas = np.minimum(lambdas * _factor(release.count, expected), _LARGEST)
-        if not release.absent.any():
+        lambdas = np.minimum(lambdas * _factor(count, expected), _LARGEST)
+        if not release.absent.any() and not len(release.least):
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off
+
+
+def _targets(release: ReleaseStates, lambdas: Floats, expected: Floats) -> Floats:
+    """How many records each cell should have in expectation.
+
+    As published; where that is an interval the multiplier is 1 inside it, and pushes only at the bound that it touches.
+    """
+    if not len(release.least):
+        return release.count
+    free = expected / np.maximum(lambdas, TINY)  # with a multiplier of 1, to first order
+    return np.where(lambdas > 0, np.clip(free, release.least, release.count), 0.0)
 
 
 def _factor(count: Floats, expected: Floats) -> Floats:
@@ -342,7 +356,8 @@ class _Expectation:
     def counts(self, lambdas: Floats) -> Floats:
         """Expected number of records in each cell."""
         release, total = self.release, self.weights @ lambdas + self.away
-        expected = lambdas * (self.weights.T @ (1 / np.maximum(total, TINY)))
+        each = 1 / np.maximum(total, TINY) if not len(release.size) else release.size / np.maximum(total, TINY)
+        expected = lambdas * (self.weights.T @ each)
         unknown = lambdas * release.chance
         if release.free.any():
             expected = expected + _free_members(release, unknown)

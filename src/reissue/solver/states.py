@@ -5,7 +5,7 @@ fills the state. Where everyone's group is known, each state has one assignment.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
@@ -24,6 +24,10 @@ RARE = 1e-6
 """Smallest prior share of a value: what was never published is not impossible."""
 HELD = 4_000_000
 """Numbers that are held at a time where work is done piece by piece (32 MB)."""
+
+
+def _none() -> Floats:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +62,25 @@ class ReleaseStates:
     """Fitted weight of each value for counterfeits, so that they come out as known; empty as `counterfeits`."""
     certain: int = 0
     """Number of people who were taken out because only one assignment is left to them."""
+    least: Floats = field(default_factory=_none)
+    """Least number of records of each cell, less those who certainly fill it; empty: as many as `count`."""
+    size: Floats = field(default_factory=_none)
+    """People whom each row stands for; empty: one each."""
 
     @property
     def states(self) -> int:
         """Number of states."""
         return len(self.value)
+
+    @property
+    def lowest(self) -> Floats:
+        """Least number of records of each cell."""
+        return self.least if len(self.least) else self.count
+
+    @cached_property
+    def people(self) -> Floats:
+        """People whom each row stands for."""
+        return self.size if len(self.size) else np.ones(len(self.person))
 
     @cached_property
     def row(self) -> Ints:
@@ -197,7 +215,14 @@ def states_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = N
         np.isin(people, seen.vacant),
         counterfeits,
         tilt,
+        least=seen.cell_least.astype(np.float64) if seen.intervals else np.empty(0),
+        size=_sizes(seen, people) if len(seen.size) else np.empty(0),
     )
+
+
+def _sizes(seen: Observation, people: Ints) -> Floats:
+    """People whom each of some persons stands for."""
+    return seen.size[np.searchsorted(seen.person, people)].astype(np.float64)
 
 
 def _distinct(keys: Ints, more: Ints) -> tuple[Ints, Ints]:

@@ -1,11 +1,15 @@
 """The joint attack over all releases of an audit, and its declaration."""
 
+from dataclasses import replace
+
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold
 from reissue.attacks.joint.finding import NAME, finding_of, protection_of
+from reissue.attacks.joint.margins import with_margins
 from reissue.attacks.joint.sight import known_leaving, published_as, refuse_strangers, see, with_histories
 from reissue.attacks.joint.state import JointState, add, remembering
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
+from reissue.attacks.joint.story.counts import tell_counts
 from reissue.attacks.joint.window import Solution, Window, judged, solve_window
 from reissue.attacks.registry import Accepts, attack
 from reissue.people.knowledge import Knowledge
@@ -20,7 +24,7 @@ __all__ = ["joint", "solve_crowd"]
     NAME,
     "Solves all groups of all releases together: the probability of each value for each person.",
     fold=Fold(JointState, add, remembering),
-    accepts=Accepts.OTHER_COLUMNS | Accepts.COUNTED_PEOPLE | Accepts.ROSTERS | Accepts.COALITIONS,
+    accepts=Accepts.OTHER_COLUMNS | Accepts.COUNTED_PEOPLE | Accepts.ROSTERS | Accepts.COALITIONS | Accepts.COUNTS,
     needs="to know people: our own releases, files that kept the identifier, a register (`--population`), `--members`",
     story=(
         "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "
@@ -49,11 +53,16 @@ __all__ = ["joint", "solve_crowd"]
 def joint(series: Series, knowledge: Knowledge) -> Finding:
     """Find everyone's posterior in all releases together, with the case of whoever is worst off."""
     protection_of(series)  # a policy that permits everything is not worth solving for
+    series, knowledge = with_margins(series, knowledge)
     crowd = with_histories(see(series, knowledge))
     solution = solve_crowd(crowd, series, knowledge)
     if len(solution.posterior.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
     confidences = judged(solution, series)
+    if any(release.counts for release in series.releases):
+        found = finding_of(confidences, series)
+        story = tell_counts(confidences, series, crowd.observations, found.limit or 1.0)
+        return found if story is None else replace(found, details={**found.details, "case": story})
     solved = SolvedSeries(
         [of_people(one) for one in crowd.observations],
         solution.chosen.model,

@@ -110,7 +110,7 @@ def plain_marginal(posterior: Posterior) -> Marginal:
 
 def _shown(seen: Observation, values: int) -> Floats:
     """Value to how many records of it are published."""
-    return np.bincount(seen.cell_value, seen.cell_count, values).astype(np.float64)
+    return np.bincount(seen.cell_value, seen.likely_count, values).astype(np.float64)
 
 
 def _marginal(posterior: Posterior, view: ValueView, counts: Sequence[Floats], strictest: float) -> Marginal:

@@ -233,7 +233,7 @@ def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None =
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
         _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.adversary.strangers),
-        tuple(series.numbers if numbers is None else numbers),
+        tuple(dict.fromkeys(series.numbers if numbers is None else numbers)),
         people=number,
         population=int(everyone.sum()),
         measure="posterior: the probability of a sensitive value for a person, all releases solved together",

@@ -289,6 +289,7 @@ def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
         cell_group=seen.cell_group[cells],
         cell_value=value[seen.cell_value][cells],
         cell_count=seen.cell_count[cells],
+        cell_least=seen.cell_least[cells] if len(seen.cell_least) else seen.cell_least,
         absent=np.sort(person[seen.absent]),
         known_person=person[seen.known_person][known],
         known_value=value[seen.known_value][known],

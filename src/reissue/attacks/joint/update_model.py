@@ -125,7 +125,7 @@ def base_rates(series: Sequence[Observation], values: int, *, changing: bool = F
         return np.full(values, 1.0 / values)
     counts = np.zeros(values)
     for seen in series:
-        counts += np.bincount(seen.cell_value, seen.cell_count, values)
+        counts += np.bincount(seen.cell_value, seen.likely_count, values)
         counts[: len(seen.counterfeits)] -= seen.counterfeits
     rates = np.maximum(counts / counts.sum(), RARE)
     return np.asarray(rates / rates.sum())
@@ -149,7 +149,7 @@ def update_model(
         return ModelChoice(
             Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema", said=True
         )
-    counts = _counted(seen.truth, size)
+    counts = _counted(_by_date(seen.truth, seen.times), size)
     if counts is not None:
         still = counts.sum() == np.trace(counts)
         return ModelChoice(Model(size) if still else Model(size, smoothed(counts)), "tables")
@@ -209,6 +209,11 @@ def _stay(seen: ObservedSeries, size: int) -> bool:
     return fit.elsewhere <= _MISFIT
 
 
+def _by_date(truth: Sequence[Ints | None], times: Sequence[int]) -> list[Ints | None]:
+    """One of the true tables of each date: several tables of counts are of the same people."""
+    return [one for place, one in enumerate(truth) if not place or times[place] != times[place - 1]]
+
+
 def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
     """How often each value became which from one release to the next, by the true tables; None if one is missing."""
     tables = [one for one in truth if one is not None]
@@ -226,7 +231,7 @@ def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
 
 def misfits(posterior: Posterior, series: Sequence[Observation]) -> bool:
     """Whether no world shows the published counts."""
-    records = sum(int(seen.cell_count.sum()) for seen in series)
+    records = sum(int(seen.likely_count.sum()) for seen in series)
     return records >= _RECORDS and (posterior.fit.elsewhere > _ELSEWHERE or _astray(posterior, series) > _RULED_OUT)
 
 

@@ -169,7 +169,7 @@ class Window:
         """All releases of an audit."""
         everyone, places = np.arange(crowd.people), range(len(crowd.observations))
         return cls(
-            ObservedSeries.of(crowd.observations, crowd.names, crowd.truth, places),
+            ObservedSeries.of(crowd.observations, crowd.names, crowd.truth, series.times),
             everyone,
             Past.none().of(crowd.people),
             crowd.knowledge,
@@ -245,7 +245,7 @@ def _solved(
             chosen.model,
             prior=past.prior(window.people, first, chosen.model, some.rates),
             times=some.times,
-            departures=_departures(replace(window, past=past), series, some.series, chosen.model),
+            departures=_departures(replace(window, past=past), series, some.series, chosen.model, some.times),
             late=(past.time[window.people] < 0) & (first > 0),
             # Multipliers of values that stay, which these releases do not allow, are no place to begin from.
             start=None if learns_model else [window.start[place] for place in block],
@@ -259,14 +259,16 @@ def _solved(
     return Solution(window, chosen, _labelled(window.seen.series, _joined(found)))
 
 
-def _departures(window: Window, series: Series, seen: Sequence[Observation], model: Model) -> Departures | None:
+def _departures(
+    window: Window, series: Series, seen: Sequence[Observation], model: Model, times: Sequence[int]
+) -> Departures | None:
     """Who leaves, if the adversary looks at it, with rates that are known or were estimated before."""
     people = len(window.people)
     if window.departures is not None:
-        return Departures.of(seen, people, window.departures, known=True)
+        return Departures.of(seen, people, window.departures, known=True, times=times)
     if not sees_leaving(series.schema.policy):
         return None
-    return Departures.of(seen, people, window.past.departure_rates(model.values))
+    return Departures.of(seen, people, window.past.departure_rates(model.values), times=times)
 
 
 def _first_times(series: Sequence[Observation], times: Sequence[int], people: int) -> Ints:
