@@ -130,7 +130,7 @@ def attack(
     named = series.schema.policy.get("attacks") or ()
     blurred = any(release.has_counterfeits for release in series.releases)
     findings = deciding(findings, named, series.limit, blurred=blurred)
-    if len(randomized) == len(series):
+    if all(SIDE in release.tables.frames for release in series.releases):
         findings = [one if one.attack == POSTERIOR else as_published(one, series.schema) for one in findings]
     return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
 
