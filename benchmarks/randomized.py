@@ -46,7 +46,7 @@ from reissue.utility.queries import WORKLOADS, draw_queries, estimates, true_cou
 KEY = b"the key of tests"
 NAMES = [name for family in synth.DISEASES.values() for name in family]
 HEART = np.array([name in synth.DISEASES["Heart"] for name in NAMES], float)
-EPSILON, LEAST = 2.0, 250
+EPSILON, LEAST = 2.0, 700
 """Of the noise in the counts behind priors, and people of a class at least."""
 
 
@@ -367,7 +367,7 @@ def ten_years(chosen: argparse.Namespace) -> None:
             years = np.array(errors).reshape(10, 12).mean(1)
             print(
                 f"\n120 releases of 1,000 people, turnover {turnover:.0%}, limit {limit}: none refused; largest "
-                f"posterior {score:.3f}\n  error of range counts by year: {' '.join(f'{one:.1%}' for one in years)} "
+                f"posterior {score:.4f}\n  error of range counts by year: {' '.join(f'{one:.1%}' for one in years)} "
                 f"(year ten / one {years[-1] / years[0]:.2f})\n  CPU seconds of releases 10 to 14: "
                 f"{np.mean(seconds[9:14]):.2f}, 116 to 120: {np.mean(seconds[115:]):.2f} "
                 f"(ratio {np.mean(seconds[115:]) / np.mean(seconds[9:14]):.2f})",

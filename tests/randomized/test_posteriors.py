@@ -16,13 +16,15 @@ from tests.randomized.worlds import KEY, Played, adversaries, changes, enumerate
 RELEASES = [0, 1, 2, 3]
 
 
-def world(seed: int, layers: int, limit: float = 0.8, gain: float = float("inf")) -> tuple[Mechanism, Played]:
+def world(
+    seed: int, layers: int, limit: float = 0.8, gain: float = float("inf"), fresh: int = 12
+) -> tuple[Mechanism, Played]:
     rng = np.random.default_rng(seed)
     size, classes = int(rng.integers(2, 5)), int(rng.integers(1, 3))
     known = adversaries(rng, size, classes)
     protected = ProtectedEvents.of_values(size, np.where(rng.random(size) < 0.8, limit, 1.0), gain)
     first = "program" if seed % 2 else "closed form"
-    made = mechanism(known, protected, first=first, layers=layers, changes=bool(seed % 3))
+    made = mechanism(known, protected, first=first, layers=layers, changes=bool(seed % 3), fresh=fresh)
     return made, played(made, lives(rng, known[1], 40, RELEASES), RELEASES)
 
 
@@ -56,7 +58,7 @@ def test_beliefs_carried_forward_and_the_audit_are_the_enumeration_of_histories(
 @examples(200)
 def test_nobody_is_above_the_limit_whatever_is_drawn_and_whoever_leaves(seed: int) -> None:
     """The rest are people for whom presence and prior alone are enough."""
-    made, one = world(seed, layers=1 + seed % 4)
+    made, one = world(seed, layers=1 + seed % 4, fresh=seed % 5)
     everybody = np.unique(np.concatenate([some.pseudonyms for some in one.columns]))
     record = recorded(one, everybody)
     for view in made.views:
@@ -68,6 +70,20 @@ def test_nobody_is_above_the_limit_whatever_is_drawn_and_whoever_leaves(seed: in
         above = (found > view.protected.limit + 2e-3).any((0, 2))
         apart = (alone > view.protected.limit - 2e-3).any((0, 2))
         assert not (above & ~apart).any()
+
+
+@given(st.integers(0, 10_000), st.integers(0, 2))
+@examples(100)
+def test_published_values_stay_for_good_after_a_while_and_beliefs_stay_exact(seed: int, fresh: int) -> None:
+    made, one = world(seed, layers=2, fresh=fresh)
+    record = recorded(one, one.columns[-1].pseudonyms)
+    first = (record.published >= 0).argmax(0)
+    for person, start in enumerate(first.tolist()):
+        later = record.published[start + fresh :, person]
+        assert len(np.unique(later[later >= 0])) <= 1
+    for number, view in enumerate(made.views):
+        found = exact_posteriors(view.adversary, record)
+        np.testing.assert_allclose(one.made[-1].belief(number), found[-1], atol=1e-6)
 
 
 @given(st.integers(0, 10_000))

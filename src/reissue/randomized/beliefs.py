@@ -12,10 +12,12 @@ now and after any further release, so keeping f for every s would be exact. It i
 - The latest releases have a layer each, exact. Older ones share one layer, the largest f at each (x, u). The mean of
   the largest is at least the largest mean, and a Markov step keeps that order: older releases are judged
   conservatively, never too mildly.
+- Whoever was first published long ago keeps the published value for good (`Mechanism.fresh`). That is always safe, so
+  past events of theirs need not be known any more. New draws are rare: at most limits, nearly all beliefs have no room.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -38,13 +40,15 @@ class PublicBeliefs:
     """The same shape: what presence alone would tell."""
     past: Blocks
     """States x adversaries x layers x blocks x events x values, the oldest layer first; single precision."""
+    age: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """How many releases ago people in the state were first published."""
 
     def __len__(self) -> int:
         return len(self.belief)
 
     def take(self, rows: Ints | slice) -> "PublicBeliefs":
         """Some of the states."""
-        return PublicBeliefs(self.belief[rows], self.prior[rows], tuple(one[rows] for one in self.past))
+        return PublicBeliefs(self.belief[rows], self.prior[rows], tuple(one[rows] for one in self.past), self.age[rows])
 
     def of(self, adversary: int, rows: Ints | slice) -> tuple[Floats, Floats, Blocks]:
         """Beliefs, priors and past events of some states, for one adversary."""
@@ -64,7 +68,10 @@ def joined(parts: Sequence[PublicBeliefs]) -> PublicBeliefs:
     """One after the other."""
     past = tuple(np.concatenate(every) for every in zip(*(part.past for part in parts), strict=True))
     return PublicBeliefs(
-        np.concatenate([part.belief for part in parts]), np.concatenate([part.prior for part in parts]), past
+        np.concatenate([part.belief for part in parts]),
+        np.concatenate([part.prior for part in parts]),
+        past,
+        np.concatenate([part.age for part in parts]),
     )
 
 

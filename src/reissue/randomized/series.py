@@ -36,7 +36,8 @@ class Mechanism:
     """Public beliefs after a first publication: a row for each class and published value."""
     odds: float
     layers: int
-    redraw: bool
+    fresh: int
+    """Values are drawn anew up to so many releases after the first publication."""
 
     @property
     def size(self) -> int:
@@ -55,6 +56,7 @@ def mechanism(
     returns: int = 1,
     redraw: bool = True,
     matrices: Floats | None = None,
+    fresh: int = 12,
 ) -> Mechanism:
     """Build the mechanism that no given adversary gets past.
 
@@ -81,6 +83,8 @@ def mechanism(
     matrices
         The first matrices (`Mechanism.first`) that an earlier call found for the same arguments; they are not sought
         again.
+    fresh
+        For how many releases after the first publication. The work for a release does not grow beyond that.
 
     Raises
     ------
@@ -102,8 +106,9 @@ def mechanism(
         View(one, foreseen(one, protected, changes=changes, returns=returns), layout, protected) for one in adversaries
     ]
     priors = np.stack([one.prior for one in adversaries])
+    fresh = fresh if redraw else 0
     if matrices is not None:
-        return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, redraw)
+        return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, fresh)
     if first == "closed form":
         rule = first_rule(views, priors, odds)
         matrices = rule.truth[:, np.newaxis, np.newaxis] * np.eye(priors.shape[2])
@@ -112,7 +117,7 @@ def mechanism(
         matrices = first_program(views, priors, odds)
     else:
         raise InputError("`first` must be 'closed form' or 'program'.")
-    return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, redraw)
+    return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, fresh)
 
 
 def _entry(views: list[View], priors: Floats, matrices: Floats, layers: int) -> PublicBeliefs:
@@ -120,7 +125,8 @@ def _entry(views: list[View], priors: Floats, matrices: Floats, layers: int) -> 
     belief = normalized(np.einsum("acv,cvy->cyav", priors, matrices)).reshape(-1, len(views), size)
     prior = np.repeat(priors.swapaxes(0, 1), size, axis=0)
     shapes = [(len(belief), len(views), layers, *group.member.shape) for group in views[0].layout.groups]
-    return PublicBeliefs(belief, prior, tuple(np.zeros(shape, np.float32) for shape in shapes))
+    past = tuple(np.zeros(shape, np.float32) for shape in shapes)
+    return PublicBeliefs(belief, prior, past, np.zeros(len(belief), np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,9 +310,9 @@ def _rules(made: Mechanism, states: PublicBeliefs, sources: Ints) -> ChangeRule:
     """The change rule of each source."""
     even = np.full((len(sources), made.size), 1 / made.size)
     rules = ChangeRule(np.ones(len(sources)), np.zeros(len(sources)), even)
-    if not made.redraw:
-        return rules
-    for rows in _chunks(made, sources):
+    fresh = np.flatnonzero(states.age[sources[:, 0]] + sources[:, 1] <= made.fresh)
+    for chunk in _chunks(made, sources[fresh]):
+        rows = fresh[chunk]
         passages, priors = _passages(made, states, sources[rows])
         found = change_rule(made.views, passages, priors, sources[rows, 2], made.odds)
         for every, some in zip(rules, found, strict=True):
@@ -317,8 +323,12 @@ def _rules(made: Mechanism, states: PublicBeliefs, sources: Ints) -> ChangeRule:
 def _grown(made: Mechanism, states: PublicBeliefs, sources: Ints, rules: ChangeRule, ends: Ints) -> PublicBeliefs:
     """The states after each different outcome: `ends` are source * values + published value."""
     source, shown = ends // made.size, ends % made.size
-    parts, order = [], []
-    for some in _chunks(made, sources[source]):
+    age = states.age[sources[source, 0]] + sources[source, 1]
+    old = np.flatnonzero(age > made.fresh)
+    parts, order = [_stayed(made, states, sources[source[old]])], [old]
+    fresh = np.flatnonzero(age <= made.fresh)
+    for part in _chunks(made, sources[source[fresh]]):
+        some = fresh[part]
         rows = source[some]
         passages, priors = _passages(made, states, sources[rows])
         outcome = _outcomes(ChangeRule(*(one[rows] for one in rules)), shown[some], sources[rows, 2])
@@ -327,9 +337,23 @@ def _grown(made: Mechanism, states: PublicBeliefs, sources: Ints, rules: ChangeR
         ]
         past = tuple(np.stack(blocks, axis=1) for blocks in zip(*(one for _, one in every), strict=True))
         belief = np.stack([one for one, _ in every], axis=1)
-        parts.append(PublicBeliefs(belief, np.stack(priors, axis=1), past))
+        parts.append(PublicBeliefs(belief, np.stack(priors, axis=1), past, age[some]))
         order.append(some)
     return joined(parts).take(np.argsort(np.concatenate(order)))
+
+
+def _stayed(made: Mechanism, states: PublicBeliefs, sources: Ints) -> PublicBeliefs:
+    """The states of people whose published value stays for good, which tells nothing new."""
+    found = states.take(sources[:, 0])
+    belief, prior = np.empty_like(found.belief), np.empty_like(found.prior)
+    for gap in np.unique(sources[:, 1]).tolist():
+        rows = np.flatnonzero(sources[:, 1] == gap)
+        for number, view in enumerate(made.views):
+            seen, power = view.adversary.seen(gap), view.adversary.power(gap)
+            for after, before in ((belief, found.belief), (prior, found.prior)):
+                after[rows, number] = normalized((before[rows, number] * seen) @ power)
+    past = tuple(np.zeros((len(sources), *one.shape[1:]), np.float32) for one in made.entry.past)
+    return PublicBeliefs(belief, prior, past, found.age + sources[:, 1])
 
 
 def _outcomes(rule: ChangeRule, shown: Ints, before: Ints) -> Outcomes:
