@@ -53,7 +53,7 @@ class RandomizedSettings:
     """By which factor the prior odds of an adversary may differ from those assumed."""
     odds: float = 1000.0
     """The largest factor by which one draw changes the odds between two values, whatever the prior."""
-    class_size: int = 250
+    class_size: int = 700
     """The fewest people of a class, whose members share a matrix and a prior."""
     epsilon: float = 2.0
     """The privacy budget of the noise in the counts behind priors; each person is counted once."""

@@ -37,6 +37,7 @@ from reissue.randomized import (
     ValueClasses,
     grow_classes,
     mechanism,
+    noise_of,
     noisy_counts,
     publish,
     shares_of,
@@ -149,7 +150,11 @@ class Drawn:
         state, published, last = self.state, self.values.published[rows], len(self.made.views) - 1
         belief, prior = self.release.belief(last)[rows], self.release.prior(last)[rows]
         words, number = _definitions(state, self.table.schema), len(state.classes)
-        made = side_table(published, belief, prior, classes, number, values=state.values, definitions=words)
+        # A prior that is the same for all classes comes from elsewhere, or is that of people taken for alike.
+        worth = float(np.ptp(self.made.views[last].adversary.prior, axis=0).any())
+        made = side_table(
+            published, belief, prior, classes, number, worth=worth, values=state.values, definitions=words
+        )
         return made.frame()
 
     def classes_of(self, boxes: Boxes) -> Ints:
@@ -540,8 +545,9 @@ def _adversaries(state: ValuesState, settings: RandomizedSettings, release: int)
             normalized(shares_of(residents) * leave),
         )
         counts = state.newcomers
-    alike = np.repeat(shares_of(counts.sum(0, keepdims=True), bases[0]), len(counts), axis=0)
-    by_class = shares_of(counts, bases[1])
+    noise = noise_of(settings.epsilon) * max(release, 1)
+    pooled = shares_of(counts.sum(0, keepdims=True), bases[0], noise=noise * len(counts))
+    alike, by_class = np.repeat(pooled, len(counts), axis=0), shares_of(counts, bases[1], noise=noise)
     return _with_priors(state, settings, [alike if name == ALIKE else by_class for name in settings.against])
 
 
