@@ -92,6 +92,15 @@ def test_a_margin_is_for_priors_that_are_off_by_so_much() -> None:
         assert (posterior[value] / posterior.sum(0)).max() <= 0.9 + 1e-6
 
 
+def test_a_prior_within_the_margin_of_the_limit_is_still_limited() -> None:
+    prior = np.array([[0.885, 0.115]])
+    for first in ("closed form", "program"):
+        protected = ProtectedEvents.of_values(2, 0.9, margin=1.25)
+        made = mechanism([Adversary("alike", prior, np.eye(2))], protected, first=first, changes=False)
+        assert made.entry.belief.max() <= 0.9 + 1e-6
+        assert made.first[0, 0, 0] > made.first[0, 1, 0]
+
+
 def test_odds_are_capped() -> None:
     rng = np.random.default_rng(3)
     known = adversaries(rng, 4, 3)

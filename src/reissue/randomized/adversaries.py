@@ -137,12 +137,14 @@ class ProtectedEvents:
         return belief @ self._weights
 
     def limits(self, prior: Floats) -> Floats:
-        """The limit of each event for people with this prior (... x values): by number, margin and gain."""
-        if np.isinf(self.gain):
-            return np.broadcast_to(self._inner, (*prior.shape[:-1], len(self.limit)))
+        """The limit of each event for people with this prior (... x values): by number, margin and gain.
+
+        There is no room for the margin where the prior alone is within it.
+        """
         share = np.clip(self.shares(prior), 1e-12, 1 - 1e-12)
-        odds = self.gain * share / (1 - share)
-        return np.minimum(self._inner, odds / (1 + odds))
+        inner = np.where(share < self._inner, self._inner, self.limit)
+        odds = share / (1 - share)
+        return inner if np.isinf(self.gain) else np.minimum(inner, self.gain * odds / (1 + self.gain * odds))
 
     @cached_property
     def _inner(self) -> Floats:
