@@ -25,18 +25,20 @@ from reissue.schema import Schema
 COLUMNS = '[columns]\np = "identifier"\nage = "quasi"\nill = "sensitive"\n'
 
 
-@pytest.mark.parametrize("answers", list(itertools.product([False, True], repeat=4)))
+@pytest.mark.parametrize("answers", list(itertools.product([False, True], repeat=5)))
 def test_every_answer_leads_to_a_policy(answers: tuple[bool, ...]) -> None:
     said = dict(zip(QUESTIONS, answers, strict=True))
     proposal = propose_policy(said)
     text = proposal.as_toml(said)
     policy = Policy.of(Schema.loads(COLUMNS + text))
     assert policy.method == proposal.method
-    assert any(find(name).compares for name in proposal.attacks)
     assert not policy.alone
-    assert "is refused" in text
-    assert ("coalition" in proposal.attacks) == said["providers"]
-    assert ("minimality" in proposal.attacks) == said["known"]
+    assert policy.draws == proposal.randomized == (said["untrue"] and (said["removed"] or said["changes"]))
+    if not proposal.randomized:
+        assert any(find(name).compares for name in proposal.attacks)
+        assert "is refused" in text
+        assert ("coalition" in proposal.attacks) == said["providers"]
+        assert ("minimality" in proposal.attacks) == said["known"]
     assert all(f"# {question} {'Yes' if said[name] else 'No'}." in text for name, question in QUESTIONS.items())
     assert f"# So the method is {proposal.method}: " in text
 
@@ -53,7 +55,7 @@ def _newcomer(before: pl.DataFrame, after: pl.DataFrame, people: int) -> set[str
 @pytest.mark.parametrize("answers", list(itertools.product([False, True], repeat=4)))
 def test_a_newcomers_value_does_not_go_out(answers: tuple[bool, ...], providers: bool, tmp_path: Path) -> None:
     """Twelve people of one age, then the same and one more: the difference of two releases would be a value."""
-    said = dict(zip(QUESTIONS, answers, strict=True))
+    said = dict(zip(QUESTIONS, (*answers, False), strict=True))
     ill = ["flu", "asthma", "gout", "HIV", "cancer", "anxiety"] * 2 + ["gout"]
     people = pl.DataFrame({"p": range(13), "age": [40] * 13, "ill": ill, "clinic": ["a", "b"] * 6 + ["a"]})
     columns = COLUMNS + ('clinic = "provider"\n' if providers else "")
@@ -77,6 +79,8 @@ def test_a_newcomers_value_does_not_go_out(answers: tuple[bool, ...], providers:
         (["providers"], "providers"),
         (["providers", "removed"], "equivalence"),
         (["known"], "equivalence"),
+        (["untrue"], "correspondence"),
+        (["untrue", "removed", "changes"], "pool"),
     ],
 )
 def test_what_is_proposed(answers: list[str], method: str) -> None:
@@ -149,7 +153,7 @@ def test_a_policy_is_one_that_its_columns_are_enough_for(tmp_path: Path) -> None
         assert release.frame.height >= 120
         assert ", assumed." in proposal.text
         methods.append(proposal.schema.policy["method"])
-    assert methods == ["cohorts", "correspondence", "pool", "correspondence"]
+    assert methods == ["pool", "correspondence", "pool", "correspondence"]
     assert not ri.propose(whole.select("patient_id")).schema.policy
 
 
@@ -162,7 +166,7 @@ def test_answers_are_read() -> None:
 
 
 def test_several_providers_whose_people_s_values_change_have_a_way_through(tmp_path: Path) -> None:
-    said = {"removed": True, "changes": True, "providers": True, "known": False}
+    said = {"removed": True, "changes": True, "providers": True, "known": False, "untrue": False}
     proposal = propose_policy(said)
     assert "apart = true" in proposal.as_toml(said)
     assert "ignores" not in proposal.as_toml(said), "the method minds all of its attacks"

@@ -226,6 +226,7 @@ def test_settings_fit_the_situation() -> None:
 
 def test_cohorts_of_one_provider_each_are_tried_where_there_are_several() -> None:
     alone, several = (sensible_settings(read_waves(months(), schema)) for schema in (SCHEMA, synth.schema()))
+    alone, several = ([one for one in some if not one.randomized] for some in (alone, several))
     assert not any(one.keeps_providers_apart for one in alone)
     assert [one.method for one in several if one.keeps_providers_apart] == ["cohorts"]
     assert len(alone) == len(several)
@@ -234,7 +235,7 @@ def test_cohorts_of_one_provider_each_are_tried_where_there_are_several() -> Non
 def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> None:
     tight, apart = (
         Setting("pool", "k=10 & simple-l=2"),
-        Setting("cohorts", "k=3 & l=2", {"apart": True, "counterfeits": 0.3}),
+        Setting("cohorts", "k=12 & l=4", {"apart": True, "counterfeits": 0.3}),
     )
     made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=0)
     assert made.recommended is not None
@@ -408,3 +409,24 @@ def test_a_policy_is_replaced_wherever_it_stands() -> None:
     found = with_policy(above, '[policy]\nrequire = "k=9"\n', force=True, updates=False)
     assert "# of the columns\n[columns]" in found
     assert "# why" not in found
+
+
+def test_randomized_values_are_tried_beside_true_ones_and_compared_by_the_error_of_queries() -> None:
+    drawn, true = Setting.parse("pool k=5, randomized values"), Setting.parse("pool k=40 & simple-l=4")
+    made = plan(months(400, 3), SCHEMA, settings=[drawn, true], further=1)
+    by_name = {one.setting.name: one for one in made.outcomes}
+    one = by_name[drawn.name]
+    assert (one.verdict, one.exposed, one.room) == ("withstood", 0, 1)
+    assert (one.risk or 1.0) <= 0.75
+    assert 0 < (one.average or 0.0) < (one.risk or 0.0)
+    assert 0 < (one.true or 0.0) < 1
+    assert made.recommended is not None
+    better = min(made.frontier, key=lambda other: other.query_error or 0.0)
+    assert made.recommended.setting == better.setting
+    assert 'values = "randomized"' in str(policy_toml(made)) or not made.recommended.setting.randomized
+    assert Plan.of(json.loads(json.dumps(made.as_dict()))).recommended == made.recommended
+    only = sensible_settings(read_waves(months(400, 3), SCHEMA), Limits(values="randomized"))
+    assert only
+    assert all(setting.randomized for setting in only)
+    with pytest.raises(InputError, match="exact"):
+        Limits(values="wrong")

@@ -15,13 +15,14 @@ _REASONS = 5
 """So many different reasons are shown why settings made no release."""
 _LEGEND = (
     "> recommended. * on the frontier: of the settings that withstood every wave, no other is better in every respect.",
-    "probability: the highest of anyone's value, for someone with a register of people.",
+    "probability: the highest of anyone's value, to someone with a register; if randomized, to one who links all rows.",
+    "average: how often the surest guess about a person is right, on average over people.",
     "groups known: the same for someone who knows everyone's group, and how many people are beyond the limit then.",
     "queries, shares: half of random count queries are off by so much or less; shares of values by so much at worst.",
     "Settings that expose people or cost too much were given up at the release after those that they could publish.",
 )
-_HEADINGS = ("", "setting", "outcome", "releases#", "exposed#", "probability#", "groups known#", "loss#")
-_COSTS = ("queries#", "shares#", "counterfeits#", "suppressed#", "CPU s#")
+_HEADINGS = ("", "setting", "outcome", "releases#", "exposed#", "probability#", "average#", "groups known#")
+_COSTS = ("true#", "loss#", "queries#", "shares#", "counterfeits#", "suppressed#", "CPU s#")
 _MARKS = {RehearsalEnd.WITHSTOOD: GOOD, RehearsalEnd.EXPOSED: BAD}
 
 
@@ -46,8 +47,12 @@ class SettingView:
     releases: str
     exposed: str
     probability: str
+    average: str
+    """The average over people of the surest guess."""
     known: str
     """The probability for someone who knows everyone's group, and how many people are beyond the limit."""
+    true: str
+    """The share of published values that are true."""
     loss: str
     queries: str
     shares: str
@@ -61,7 +66,8 @@ class FrontierPoint:
     """A setting on the chart."""
 
     method: str
-    loss: float
+    error: float
+    """The median error of count queries."""
     probability: float
     frontier: bool
     recommended: bool
@@ -70,7 +76,7 @@ class FrontierPoint:
 
 @dataclass(frozen=True)
 class PlanFrontier:
-    """What settings lose, and what they give away."""
+    """How wrong the answers of each setting are, and what it gives away."""
 
     points: tuple[FrontierPoint, ...]
     limit: float
@@ -166,7 +172,9 @@ def setting_of(one: Outcome, plan: Plan | None = None) -> SettingView:
         f"{one.published}",
         f"{one.exposed:,}",
         percent(one.risk or 0.0),
+        "–" if one.average is None else percent(one.average),
         "–" if known is None else f"{percent(known.risk)} ({number(known.people)})",
+        f"{one.true or 0.0:.0%}",
         f"{one.loss or 0.0:.1%}",
         f"{one.query_error or 0.0:.1%}",
         f"{one.margin_error or 0.0:.1%}",
@@ -180,9 +188,9 @@ def _row(one: SettingView) -> tuple[str, ...]:
     mark = ">" if one.recommended else "*" if one.frontier else ""
     first = (mark, one.words, one.outcome, one.releases)
     if not one.measured:
-        return (*first, *["–"] * 8, one.seconds)
-    risk = (one.exposed, one.probability, one.known)
-    return (*first, *risk, one.loss, one.queries, one.shares, one.counterfeits, one.suppressed, one.seconds)
+        return (*first, *["–"] * 10, one.seconds)
+    risk = (one.exposed, one.probability, one.average, one.known)
+    return (*first, *risk, one.true, one.loss, one.queries, one.shares, one.counterfeits, one.suppressed, one.seconds)
 
 
 def _reasons(plan: Plan) -> tuple[str, ...]:
@@ -204,7 +212,8 @@ def frontier_of(plan: Plan) -> PlanFrontier | None:
     fine = sum(one.verdict == RehearsalEnd.WITHSTOOD for one in shown)
     sentences = [
         (
-            f"{len(shown)} settings: what they lose, and the highest probability of anyone's value. {fine} of them "
+            f"{len(shown)} settings: the median error of count queries, and the highest probability of anyone's value. "
+            f"{fine} of them "
             f"stay below the limit of {percent(plan.limits.limit)} in all {plan.waves} releases."
         ),
         "Filled: on the frontier, which of all settings that withstood every wave no other one beats in every respect.",
@@ -216,5 +225,6 @@ def frontier_of(plan: Plan) -> PlanFrontier | None:
 
 def _point(one: Outcome, plan: Plan) -> FrontierPoint:
     view = setting_of(one, plan)
-    title = f"{view.words}: {view.outcome}, loss {view.loss}, probability {view.probability}"
-    return FrontierPoint(view.method, one.loss or 0.0, one.risk or 0.0, view.frontier, view.recommended, title)
+    title = f"{view.words}: {view.outcome}, query error {view.queries}, probability {view.probability}"
+    named = f"{view.method}, randomized values" if one.setting.randomized else view.method
+    return FrontierPoint(named, one.query_error or 0.0, one.risk or 0.0, view.frontier, view.recommended, title)

@@ -30,10 +30,11 @@ QUESTIONS: Mapping[str, str] = {
     "changes": "Do sensitive values change while a record stays?",
     "providers": "Do several parties contribute records, who could look for each other's?",
     "known": "Do recipients know how you anonymize?",
+    "untrue": "May some published sensitive values be untrue, if estimates from them stay unbiased?",
 }
 """Yes-no questions by short name."""
-ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
-"""The answers to assume: people come and go, and their values change."""
+ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False, "untrue": True}
+"""The answers to assume: people come and go, their values change, and estimates are what analysts need."""
 _UNFOLLOWED = (
     "# But no column is the identifier, so nobody can be followed from release to release. What follows is for a table",
     "# to which records are only added. If records are removed or change, make a column the identifier, and run",
@@ -49,6 +50,11 @@ _HARMLESS = (
     "# All other values are. Change this if being linked to that value harms somebody.",
 )
 _COMPARED = "with all earlier ones. A release that was not compared is refused."
+_RANDOMIZED = (
+    "# Published values are true with a chosen probability, drawn once and kept: no release, whatever is combined with",
+    "# it, makes anybody surer of a value than the limit. Analysts estimate with the side table (`reissue estimate`).",
+    'values = "randomized"    # "exact" publishes them as they are, and needs a method such as cohorts',
+)
 _VALUELESS = "no column is sensitive: there is nothing to link people to, so these may be unable to run"
 _TWO_VALUES, _HALF = "l=2", "simple-l=2"
 _RARE = 0.4
@@ -70,6 +76,8 @@ class Proposal:
     """The most frequent value of each sensitive column."""
     valueless: bool = False
     """Whether no column is sensitive, so that there is nothing to infer."""
+    randomized: bool = False
+    """Whether published values are true with a chosen probability only."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -99,13 +107,19 @@ class Proposal:
             *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
             f"suppress = {own.suppress}    # maximum share of suppressed records for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
+            *(_RANDOMIZED if self.randomized else self._withstood(listed)),
+            '# limits, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _withstood(self, listed: str) -> list[str]:
+        """The attacks that decide whether a release goes out."""
+        return [
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",
             *([f"not_run = [{listed}]    # {_VALUELESS}"] if self.valueless else []),
             *([] if self.valueless else [f"# Of these {self._comparing()} {_COMPARED}"]),
-            '# limits, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
         ]
-        return "\n".join(lines) + "\n"
 
     def _harmless(self) -> tuple[str, ...]:
         """Which values need no protection, and why."""
@@ -170,10 +184,28 @@ def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(
         for name, its in methods.registered().items()
         if its.suggestion is not None and _has_all(its, its.suggestion, roles)
     }
+    if _randomizes(answers, roles):
+        return Proposal("pool", _DRAWN, randomized=True)
     method = min((one for one in suggested if suggested[one].suits(answers)), key=lambda one: suggested[one].rank)
     chosen = suggested[method].suiting(answers)
     asked = (name for name, its in attacks.registered().items() if answers.get(its.asked_if, False))
     return Proposal(method, chosen, tuple(sorted(name for name in asked if name not in chosen.attacks)))
+
+
+_DRAWN = Suggestion(
+    suits=lambda answers: answers["untrue"],
+    rank=0,
+    why="it groups people by what others may know of them, and values are protected by randomizing them",
+    require="k=5",
+    attacks=(),
+)
+"""The policy of randomized values, whatever method groups the quasi-identifiers."""
+
+
+def _randomizes(answers: Mapping[str, bool], roles: Collection[Role]) -> bool:
+    """Whether values should be randomized: people can be followed, and what is published once is published again."""
+    followed = {Role.IDENTIFIER, Role.SENSITIVE} <= set(roles)
+    return answers["untrue"] and followed and (answers["removed"] or answers["changes"])
 
 
 def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> bool:

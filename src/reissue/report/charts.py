@@ -175,14 +175,14 @@ def growth_chart(growth: RiskGrowth) -> dict[str, Any]:
 
 
 def frontier_chart(frontier: PlanFrontier) -> dict[str, Any]:
-    """Draw loss across and probability up; a mark for each method, filled on the frontier."""
-    across = fit(0, max(*(one.loss for one in frontier.points), 0.05), LEFT, WIDTH - RIGHT)
+    """Draw the error of queries across and probability up; a mark for each method, filled on the frontier."""
+    across = fit(0, max(*(one.error for one in frontier.points), 0.05), LEFT, WIDTH - RIGHT)
     up = Axis(0.0, 1.0, TALL - BOTTOM, TOP)
     methods = list(dict.fromkeys(one.method for one in frontier.points))
     place = {name: number % len(MARKS) for number, name in enumerate(methods)}
     points = [
         {
-            "x": across(one.loss),
+            "x": across(one.error),
             "y": up(min(one.probability, 1.0)),
             "mark": MARKS[place[one.method]],
             "place": place[one.method],

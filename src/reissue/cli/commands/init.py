@@ -25,6 +25,10 @@ _ASSUMED = (
     "The policy at its end takes the harder case: people come and go, and their values change. For the easier one add "
     "--answer removed=no --answer changes=no --force to this command; with a second wave, `reissue plan` knows better."
 )
+_UNTRUE = (
+    "Published sensitive values will be true with a chosen probability only; estimates from them are unbiased. Where "
+    "every published value must be true, add --answer untrue=no: that costs more, and a series lasts less long."
+)
 _NOBODY = (
     "No column says who is who, so the policy at its end is for a table to which records are only added. If a column "
     "does, such as a patient's number, make it the identifier; it is never published."
@@ -176,15 +180,21 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
         _render.say(*(line for line in made.advice if line not in shown))
         return
     followed = any(guess.role == Role.IDENTIFIER for guess in made.guesses)
+    if 'values = "randomized"' in made.policy:
+        _render.say(_UNTRUE)
     _render.say((_ANSWERED if answered else _ASSUMED) if followed else _NOBODY)
 
 
 def _answers(given: list[str], *, ask: bool) -> dict[str, bool]:
-    """What was answered; nobody is asked where nobody sits, and the harder case needs no more answers."""
+    """What was answered; nobody is asked where nobody sits, and randomized values need no more answers."""
     from reissue.proposing.policy_questions import ASSUMED, QUESTIONS, read_answers
 
     answers = read_answers(given)
-    if ask and sys.stdin.isatty() and sys.stdout.isatty() and (answers or not typer.confirm(_HARDER, default=True)):
+    if not (ask and sys.stdin.isatty() and sys.stdout.isatty()):
+        return answers
+    if "untrue" not in answers:
+        answers["untrue"] = typer.confirm(QUESTIONS["untrue"], default=ASSUMED["untrue"])
+    if given or not (answers["untrue"] or typer.confirm(_HARDER, default=True)):
         left = {name: text for name, text in QUESTIONS.items() if name not in answers}
         answers |= {name: typer.confirm(text, default=ASSUMED[name]) for name, text in left.items()}
     return answers

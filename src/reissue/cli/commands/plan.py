@@ -56,6 +56,18 @@ def plan(
             "what is learned from the releases about people who are alike.",
         ),
     ] = "leaving",
+    values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="exact|randomized",
+            help="Whether every published value must be true, or values may be randomized (true with a chosen "
+            "probability, estimates unbiased). By default both are tried.",
+        ),
+    ] = None,
+    average: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="The share of people whose surest guess may be right; by default any."),
+    ] = None,
     budget: Annotated[
         str,
         typer.Option(
@@ -96,9 +108,8 @@ def plan(
     from reissue.schema import Schema
 
     read, seconds = Schema.load(schema), seconds_of(budget)
-    files = {"--policy": policy, "--report": report}
-    outputs = tuple(Output(option, path) for option, path in files.items() if path is not None)
-    Outputs(outputs, (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
+    outputs = [Output(name, path) for name, path in (("--policy", policy), ("--report", report)) if path is not None]
+    Outputs(tuple(outputs), (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
     if write:
         with_policy(schema.read_text(encoding="utf-8"), "", force=force, updates=False)
     say_reading(waves, dialect_of(reading), quiet=as_json)
@@ -111,6 +122,8 @@ def plan(
             counterfeits=counterfeits,
             knowledge=knowledge,
             prior=prior,
+            values=values,
+            average=average,
             come=come,
             go=go,
             change=change,

@@ -58,7 +58,12 @@ class RehearsedRelease:
     risk: float
     """The highest probability of anyone's value, after this release."""
     knowledge: str
+    """What the adversary is taken to know: a "register", everyone's "groups", or which "rows" are whose."""
     seconds: float
+    average: float | None = None
+    """The share of people whose surest guess is right, as the adversary expects; None: not computed."""
+    true: float = 1.0
+    """The share of published values that are true."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +139,29 @@ class Outcome:
         return max((step.risk for step in self.steps), default=None)
 
     @property
+    def average(self) -> float | None:
+        """The largest average over people of the surest guess, of any release."""
+        return max((step.average for step in self.steps if step.average is not None), default=None)
+
+    @property
+    def true(self) -> float | None:
+        """The share of published values that are true, mean over releases."""
+        return self._mean(lambda step: step.true)
+
+    @property
     def cost(self) -> float:
-        """What is compared: loss, and counterfeits and suppressed records as shares of the records."""
+        """What is compared: loss, and counterfeits and suppressed records as shares of the records.
+
+        Of randomized values the loss says nothing: there the error of queries stands in its place.
+        """
+        if self.setting.randomized:
+            return (self.query_error or 0.0) + (self.counterfeits + self.left_out) / max(self.rows, 1)
         return (self.loss or 0.0) + (self.counterfeits + self.left_out) / max(self.rows, 1)
 
     def beats(self, other: "Outcome") -> bool:
         """Whether it is nowhere worse, and somewhere better."""
+        if self.setting.randomized != other.setting.randomized:
+            return False  # true values, or estimates without bias: that is for the holder to weigh
         mine, theirs = self.measures, other.measures
         return all(a <= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
 
@@ -151,11 +173,14 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and lists."""
-        names = ("published", "loss", "query_error", "margin_error", "counterfeits", "left_out", "exposed", "risk")
+        names = ["published", "loss", "query_error", "margin_error", "counterfeits", "left_out", "exposed", "risk"]
+        names += ["average", "true"]
         setting = {
             "method": self.setting.method,
             "require": self.setting.require,
             "options": dict(self.setting.options),
+            "values": self.setting.values,
+            "drawing": dict(self.setting.drawing),
         }
         found = {name: getattr(self, name) for name in names}
         known = self.known_groups
@@ -169,7 +194,7 @@ class Outcome:
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> "Outcome":
         """From what `as_dict` gave."""
-        setting = Setting(said["method"], said["require"], dict(said["options"]))
+        setting = Setting(said["method"], said["require"], dict(said["options"]), said["values"], said["drawing"])
         steps = tuple(RehearsedRelease(**step) for step in said["releases"])
         risk, people = said["risk_groups_known"], said["exposed_groups_known"]
         known = None if risk is None else KnownGroups(risk, people)
@@ -398,8 +423,9 @@ class Plan:
             f"{self.waves} of {self.waves} {waves} could be published.",
             f"The highest probability of anyone's value is {risk}; the limit is {limit}.",
             _adversary(best, self.limits),
-            *filter(None, [self._groups(best), self.learnt]),
+            *filter(None, [self._groups(best), "" if best.setting.randomized else self.learnt]),
             *_cost(best),
+            *self._other(best),
             *([] if self.guess and not self.further else [self._further(best)]),
             *self._cheaper(best),
             *self._apart(best),
@@ -408,7 +434,7 @@ class Plan:
     def _groups(self, best: Outcome) -> str:
         """How far someone gets who knows more than a register."""
         known, who = best.known_groups, "Someone who also knows everyone's group"
-        if best.steps and best.steps[-1].knowledge == "groups":
+        if best.steps and best.steps[-1].knowledge in {"groups", "rows"}:
             return ""
         if known is None:
             return "It was not tried what someone learns who also knows everyone's group."
@@ -434,7 +460,8 @@ class Plan:
 
     def _cheaper(self, best: Outcome) -> list[str]:
         """Why nothing that costs less would do."""
-        cheaper = [one for one in self.outcomes if one.cost < best.cost]
+        alike = [one for one in self.outcomes if one.setting.randomized == best.setting.randomized]
+        cheaper = [one for one in alike if one.cost < best.cost]
         said = []
         short = [one for one in cheaper if one.verdict == RehearsalEnd.WITHSTOOD and one.room is not None]
         if short:
@@ -446,6 +473,29 @@ class Plan:
             people = _people(nearest.exposed)
             said.append(f"{nearest.setting.words} would have exposed {people} at release {len(nearest.steps)}")
         return [f"Cheaper settings do not suffice: {'; '.join(said)}."] if said else []
+
+    def _other(self, best: Outcome) -> list[str]:
+        """What it would cost to publish true values instead of randomized ones, or the other way round."""
+        other = self.best_of(randomized=not best.setting.randomized)
+        if other is None:
+            if best.setting.randomized and any(not one.setting.randomized for one in self.outcomes):
+                return ["Where every published value must be true, no setting that was tried lasts as long."]
+            return []
+        error = f"half of the queries are then off by {other.query_error or 0:.1%} or less"
+        if best.setting.randomized:
+            return [f"Where every published value must be true: {other.setting.words}; {error}."]
+        return [f"Where values need not all be true, if estimates are unbiased: {other.setting.words}; {error}."]
+
+    def best_of(self, *, randomized: bool) -> Outcome | None:
+        """The cheapest setting that withstood every wave and the continuation, with randomized values or true ones."""
+        fine = [
+            one
+            for one in self.outcomes
+            if one.verdict == RehearsalEnd.WITHSTOOD
+            and one.setting.randomized == randomized
+            and (one.room or 0) >= self.further
+        ]
+        return min(fine, key=lambda one: one.cost, default=None)
 
     def _apart(self, best: Outcome) -> list[str]:
         """What it costs where providers are not to learn about each other's people."""
@@ -495,6 +545,12 @@ def _why(failed: Sequence[Outcome]) -> str:
 def _adversary(one: Outcome, limits: Limits) -> str:
     """Against whom the limit is kept."""
     knows = one.steps[-1].knowledge if one.steps else ""
+    if knows == "rows":
+        leaves = "how soon people with each value leave, " if "departures" in one.setting.drawing else ""
+        return (
+            f"The adversary is taken to link every record to its person, and to know {leaves}how common values "
+            "are, and how they change. Knowing other people's values does not help."
+        )
     has = "know everyone's group" if knows == "groups" else "have a register of who is in each release"
     learns = ", and to learn which people tend to have which value" if limits.prior == "learned" else ""
     return f"The adversary is taken to {has}{learns}, and solves all releases for everyone at once."
@@ -503,6 +559,17 @@ def _adversary(one: Outcome, limits: Limits) -> str:
 def _cost(one: Outcome) -> list[str]:
     rows = max(one.rows, 1)
     added, left = _of(one.counterfeits, "counterfeit", rows), _of(one.left_out, "suppressed record", rows)
+    if one.setting.randomized:
+        return [
+            (
+                f"{one.true or 0:.0%} of the published values are true. Estimates from the side table are unbiased: "
+                f"half of random count queries are off by {one.query_error or 0:.1%} or less."
+            ),
+            (
+                f"The surest guess about a person is right in {percent(one.average or 0.0)} of cases on average. Over "
+                f"all releases {added} and {left}."
+            ),
+        ]
     return [
         (
             f"It costs {one.loss or 0:.1%} information loss. Half of random count queries are off by "

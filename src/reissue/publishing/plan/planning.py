@@ -156,8 +156,9 @@ class _Search:
 
     def run(self, settings: Sequence[Setting]) -> str:
         """Try settings; return why it stopped early, or an empty text."""
-        self.waiting = list(settings)
+        self.waiting = [one for one in settings if not one.randomized]
         try:
+            self._try_randomized([one for one in settings if one.randomized])
             self._begin()
             self._order()
             while self.waiting and not self._late():
@@ -219,6 +220,15 @@ class _Search:
         """Whether this share of the budget is spent."""
         return self.budget is not None and cpu_seconds() - self.started > share * self.budget
 
+    def _try_randomized(self, settings: Sequence[Setting]) -> None:
+        """Try randomized values, which take little time; their price is another one, so they are kept apart."""
+        for setting in settings:
+            self._try(setting, repaired=False)
+            rehearsal = self.withstood.pop(setting.name, None)
+            if rehearsal is not None:
+                self._continue(setting, rehearsal)
+        self.unrepaired = [one for one in self.unrepaired if not one.randomized]
+
     def _try_next(self) -> None:
         """Try the next setting, with repairs unless its loss already exceeds the cost of one that withstands."""
         setting = self.waiting[0]
@@ -237,7 +247,9 @@ class _Search:
         if not self.refines or self.recommended is None:
             return
         self.refining = True
-        for first in kinds_of_groups([one.setting for one in self.outcomes.values()], self.waves):
+        for first in kinds_of_groups(
+            [one.setting for one in self.outcomes.values() if not one.setting.randomized], self.waves
+        ):
             smallest(first, self.waves, self._fits)
         self.refining = False
 
@@ -320,6 +332,14 @@ class _Search:
 
     def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
         """Try a setting on the simulated continuations, and recommend it if it withstands them."""
+        passed, outcome = self._continue(setting, rehearsal), self.outcomes[setting.name]
+        if all(passed):
+            self.recommended = outcome
+        elif passed[0] and (self.second is None or (outcome.room or 0) > (self.second.room or 0)):
+            self.second = outcome
+
+    def _continue(self, setting: Setting, rehearsal: Rehearsal) -> list[bool]:
+        """Return whether a setting withstands each simulated continuation."""
         seconds, rooms = rehearsal.seconds, []
         for tables in self.further:
             further = rehearse(rehearsal.guessed(), tables, lambda: self._watch(setting))
@@ -330,11 +350,7 @@ class _Search:
                 break
         outcome = replace(self.outcomes[setting.name], room=min(rooms, default=0), seconds=seconds)
         self.outcomes[setting.name] = outcome
-        passed = [room == len(tables) for room, tables in zip(rooms, self.further, strict=False)]
-        if all(passed):
-            self.recommended = outcome
-        elif passed[0] and (self.second is None or (outcome.room or 0) > (self.second.room or 0)):
-            self.second = outcome
+        return [room == len(tables) for room, tables in zip(rooms, self.further, strict=False)]
 
     def _watch(self, setting: Setting) -> None:
         """Report progress; stop if the budget is spent."""
@@ -374,6 +390,8 @@ def plan(
     counterfeits: float = Limits.counterfeits,
     knowledge: str = Limits.knowledge,
     prior: str = Limits.prior,
+    values: str | None = None,
+    average: float | None = None,
     come: float | None = None,
     go: float | None = None,
     change: float | None = None,
@@ -404,6 +422,10 @@ def plan(
         What the adversary knows: what the "form" of a release shows, or everyone's "groups".
     prior
         The adversary's prior: "common", "leaving" or "learned", as in a policy.
+    values
+        "exact" tries only settings whose published values are all true, "randomized" only the others; by default both.
+    average
+        The largest share of people whose surest guess may be right; by default any.
     come, go, change
         For a single wave, the shares of people who come, who go, and whose value changes from wave to wave.
     settings
@@ -444,7 +466,7 @@ def plan(
     return plan_series(
         waves,
         schema,
-        limits=Limits(limit, counterfeits, suppress, knowledge, prior),
+        limits=Limits(limit, counterfeits, suppress, knowledge, prior, values, average),
         dynamics=_dynamics(come, go, change),
         settings=None if settings is None else [_setting(one) for one in settings],
         budget=seconds_of(budget) if isinstance(budget, str) else budget,
@@ -507,7 +529,7 @@ def plan_series(
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
     stopped = search.run(sensible_settings(known, limits) if settings is None else settings)
     search.know_groups()
-    return Plan(
+    made = Plan(
         limits,
         known.sentences,
         len(known.tables),
@@ -520,3 +542,10 @@ def plan_series(
         {} if schema.updates else dict(known.schema.updates),
         search.learnt(),
     )
+    drawn = made.best_of(randomized=True)
+    return made if drawn is None or _more_useful(made.recommended, drawn) else replace(made, recommended=drawn)
+
+
+def _more_useful(exact: Outcome | None, drawn: Outcome) -> bool:
+    """Whether true values in groups answer queries at least as well as estimates from randomized values."""
+    return exact is not None and (exact.query_error or 0.0) <= (drawn.query_error or 0.0)

@@ -25,6 +25,9 @@ _NOTES = {
     "counterfeits": "maximum share of counterfeit records",
     "knowledge": "what the adversary knows: what the form of a release shows, or everyone's groups",
     "prior": "the adversary's prior",
+    "values": "published values are true with a chosen probability; estimate with the side table",
+    "randomized": "what the adversary knows beside the releases",
+    "average": "maximum share of people whose surest guess may be right",
     "attacks": "what every release must withstand, together with all earlier ones",
 }
 

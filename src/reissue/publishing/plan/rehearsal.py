@@ -18,7 +18,7 @@ from reissue.attacks.joint.state import JointState, Thoroughness, add
 from reissue.attacks.registry import VERDICT
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
-from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
+from reissue.errors import CannotRunError, DataError, InputError, InternalError, NotMetError, RequirementError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
 from reissue.methods.registry import Trait
@@ -27,10 +27,13 @@ from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
+from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.publishing.plan.outcome import KnownGroups, Outcome, RehearsalEnd, RehearsedRelease
 from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_rehearsal
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
+from reissue.publishing.posterior import judge
+from reissue.publishing.randomizing import ShownValues, ValuesState, draw_values, with_side_table
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
 from reissue.release.release import Release
@@ -67,6 +70,8 @@ A release that needs more repair than that does not withstand a continuation.
 _UNREPAIRED = " It was not repaired: it loses more than another setting that withstands costs in all."
 _QUERIES = 200
 """Number of random queries by which a release's error is measured."""
+_KEY = bytes(16)
+"""The key of the draws of a rehearsal; a ledger has a secret one."""
 _SEED = 1
 """The seed of the random queries, the same for every setting, so that results are comparable."""
 
@@ -155,6 +160,10 @@ class Rehearsal:
     """Whether releases that expose few people are repaired."""
     released: tuple[Release, ...] = field(default=(), repr=False)
     """All releases so far."""
+    values: ValuesState | None = field(default=None, repr=False)
+    """Where values are randomized: what the next release needs."""
+    shown: tuple[ShownValues, ...] = field(default=(), repr=False)
+    """What each release showed then."""
 
     @classmethod
     def of(cls, setting: Setting, waves: Waves, limits: Limits, *, repaired: bool = True) -> "Rehearsal":
@@ -181,6 +190,8 @@ class Rehearsal:
 
     def advance(self, table: Table) -> "Rehearsal":
         """Return the rehearsal after the next wave."""
+        if self.policy.draws:
+            return self._draw(table)
         started, number = time.process_time(), len(self.steps) + 1
         table = replace(table, schema=self.schema)
         wave = _WaveAttempt(
@@ -200,7 +211,8 @@ class Rehearsal:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
             return self.stopped(ended_by(problem), str(problem), started)
-        step = _step(wave, release, found, table, time.process_time() - started)
+        repaired_by = wave.repairs.left_out, wave.repairs.groups
+        step = _step(_Measured(table, release, wave.schema, *repaired_by), found.finding, time.process_time() - started)
         made = replace(self, steps=(*self.steps, step))
         if found.finding.status == Status.NOT_RUN:
             return made.stopped(RehearsalEnd.NOT_TRIED, found.finding.sentence, started)
@@ -212,6 +224,41 @@ class Rehearsal:
         seconds = self.seconds + time.process_time() - started
         released = (*self.released, release)
         return replace(made, earlier=earlier, state=found.state, seconds=seconds, released=released)
+
+    def _draw(self, table: Table) -> "Rehearsal":
+        """Return the rehearsal after the next wave, published with randomized values."""
+        started, number = time.process_time(), len(self.steps) + 1
+        table, shown = replace(table, schema=self.schema), self.shown
+        if table.ids is None:
+            raise InternalError("A plan has a wave without identifiers. Please report this.")
+        try:
+            known: dict[str, Any] = {"key": _KEY, "number": number}
+            drawn = draw_values(table, table.ids.to_numpy(), self.policy.randomized, self.values, **known)
+            judged = judge(drawn, self.policy, lambda earlier: shown[earlier - 1])
+            kept = np.flatnonzero(~np.isin(drawn.people, judged.exposed))
+            spare = len(kept) >= (1 - self.policy.suppress) * table.rows
+            left_out = table.rows - len(kept) if spare else 0
+            rows = kept if left_out else np.arange(table.rows)
+            asked: dict[str, Any] = {"method": self.policy.method, "suppress": self.policy.suppress, "seed": number}
+            release = anonymize(
+                drawn.table.some(rows), self.schema, self.policy.require, **asked, **self.policy.options
+            )
+            release = with_side_table(release, drawn, rows)
+        except (InputError, NotMetError) as problem:
+            return self.stopped(ended_by(problem), str(problem), started)
+        found = judged.without_exposed().finding if left_out else judged.finding
+        wave = _Measured(table, release, self.schema, left_out)
+        step = _step(wave, found, time.process_time() - started)
+        made = replace(self, steps=(*self.steps, step), values=drawn.state, shown=(*shown, drawn.shown))
+        if found.status == Status.EXPOSED:
+            return made.stopped(RehearsalEnd.EXPOSED, found.sentence, started)
+        return replace(made, seconds=self.seconds + time.process_time() - started, released=(*self.released, release))
+
+    def _grouped(self, table: Table, number: int) -> Release:
+        """Return the release of a table by the setting's method."""
+        policy = self.policy
+        asked: dict[str, Any] = {"method": policy.method, "suppress": policy.suppress, "seed": number}
+        return anonymize(table, self.schema, policy.require, **asked, **policy.options)
 
     def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
         """Return the rehearsal, ended with a verdict."""
@@ -267,9 +314,22 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputE
     return why
 
 
-def _step(wave: _WaveAttempt, release: Release, found: _AttackResult, table: Table, seconds: float) -> RehearsedRelease:
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """A wave and the release that was made of it."""
+
+    table: Table
+    release: Release
+    schema: Schema
+    left_out: int = 0
+    joined: int = 0
+
+
+def _step(wave: _Measured, found: Finding, seconds: float) -> RehearsedRelease:
     """A release in numbers."""
+    table, release = wave.table, wave.release
     lost = compare(table, release, wave.schema, queries=_QUERIES, seed=_SEED)
+    average = found.details.get("average")
     margins: Mapping[str, float] = lost.margins
     return RehearsedRelease(
         rows=table.rows,
@@ -278,12 +338,14 @@ def _step(wave: _WaveAttempt, release: Release, found: _AttackResult, table: Tab
         query_error=0.0 if lost.queries is None else lost.queries.median,
         margin_error=max((margins.get(name, 0.0) for name in wave.schema.sensitive), default=0.0),
         counterfeits=release.counterfeits,
-        left_out=release.suppressed + wave.repairs.left_out,
-        joined=wave.repairs.groups,
-        exposed=int(found.finding.people or 0),
-        risk=float(found.finding.worst or 0.0),
-        knowledge=str(found.finding.details.get("knowledge", "")),
+        left_out=release.suppressed + wave.left_out,
+        joined=wave.joined,
+        exposed=int(found.people or 0),
+        risk=float(found.worst or 0.0),
+        knowledge=str(found.details.get("knowledge", "rows" if "true" in found.details else "")),
         seconds=seconds,
+        average=None if average is None else float(average),
+        true=float(found.details.get("true", 1.0)),
     )
 
 
@@ -293,7 +355,7 @@ _WHO = f"Someone who also learns which people tend to have which value (the atta
 
 def with_known_groups(rehearsal: Rehearsal, outcome: Outcome, limit: float) -> Outcome:
     """Add to the outcome of a setting what an adversary gets who knows everyone's group."""
-    if outcome.steps[-1].knowledge == "groups":
+    if outcome.steps[-1].knowledge in {"groups", "rows"}:
         return replace(outcome, known_groups=KnownGroups(outcome.risk or 0.0, outcome.exposed))
     limits, known = {"joint": limit}, Knowledge(groups=True)
     found = attack(rehearsal.released, rehearsal.schema, only="joint", limits=limits, knowledge=known)["joint"]

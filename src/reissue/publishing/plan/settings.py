@@ -12,6 +12,7 @@ from reissue.people.knowledge import PRIORS
 from reissue.protection import CERTAIN, Protection
 from reissue.protection import KEYS as PROTECTION
 from reissue.publishing.plan.waves import Waves
+from reissue.randomization import ALIKE, DEPARTURES, EXACT, RANDOMIZED
 from reissue.requirements import parse
 from reissue.schema import Options, Schema, Section
 
@@ -22,6 +23,8 @@ _MARGIN = 0.95
 _SIZE = re.compile(r"\bk=(\d+)")
 
 
+_RANDOMIZED = "randomized values"
+"""What a setting says of values that are not all true."""
 _OPTIONS = {
     "by_itself": "each cohort diverse on its own",
     "size": "cohorts of {value} people or more",
@@ -47,6 +50,10 @@ class Limits:
     """What the adversary knows: what the form of a release shows, or everyone's "groups"."""
     prior: str = PRIORS[1]
     """The adversary's prior, as in a policy."""
+    values: str | None = None
+    """Which values may be published: "exact" ones only, "randomized" ones only, or either (None)."""
+    average: float | None = None
+    """The largest share of people whose surest guess may be right, given all releases; None: any."""
     protect: Section = field(default_factory=dict)
     """What else the policy says about sensitive values: limits of single values, and values that need no protection."""
 
@@ -56,6 +63,8 @@ class Limits:
                 "The limit of a plan must be a probability above 0 and below 1, for example 0.75. With a limit of 1 "
                 "nobody could count as exposed, so no release could be judged."
             )
+        if self.values not in {None, EXACT, RANDOMIZED}:
+            raise InputError(f'The `values` of a plan are "{EXACT}" or "{RANDOMIZED}"; without it both are tried.')
 
     def for_schema(self, schema: Schema) -> "Limits":
         """Add what the schema's policy says about sensitive values, except for its default limit.
@@ -81,7 +90,8 @@ class Limits:
     def policy(self) -> dict[str, Any]:
         """The keys of a `[policy]` section that state these limits."""
         limit = {**self.protect["limit"], "default": self.limit} if "limit" in self.protect else self.limit
-        return {**self.protect, "limit": limit, "suppress": self.suppress, "counterfeits": self.counterfeits}
+        section = {**self.protect, "limit": limit, "suppress": self.suppress, "counterfeits": self.counterfeits}
+        return section if self.average is None else {**section, "average": self.average}
 
     @property
     def rehearsed(self) -> float:
@@ -103,28 +113,44 @@ class Setting:
     method: str
     require: str
     options: Options = field(default_factory=dict)
+    values: str = EXACT
+    """Whether sensitive values are published as they are ("exact"), or "randomized"."""
+    drawing: Options = field(default_factory=dict)
+    """How values are randomized: the keys of `[policy.randomized]`."""
+
+    @property
+    def randomized(self) -> bool:
+        """Whether published values are true with a chosen probability only."""
+        return self.values == RANDOMIZED
 
     @property
     def name(self) -> str:
         """A short description, such as `pool k=5 & l=3`."""
         more = [f"{name} {value}" for name, value in self.options.items()]
-        return ", ".join([f"{self.method} {self.require}", *more])
+        return ", ".join([f"{self.method} {self.require}", *more, *([_RANDOMIZED] if self.randomized else [])])
 
     @property
     def words(self) -> str:
         """The same for people who know no options: what each one means."""
         known = [(name, value) for name, value in self.options.items() if name in _OPTIONS and value is not False]
         return ", ".join(
-            [f"{self.method} {self.require}", *(_OPTIONS[name].format(value=value) for name, value in known)]
+            [
+                f"{self.method} {self.require}",
+                *(_OPTIONS[name].format(value=value) for name, value in known),
+                *([_RANDOMIZED] if self.randomized else []),
+            ]
         )
 
     @classmethod
     def parse(cls, text: str) -> "Setting":
-        """Read a method and its requirement, such as `pool k=5 & l=3`."""
+        """Read a method and its requirement, such as `pool k=5 & l=3` or `pool k=5, randomized values`."""
+        text, comma, values = text.partition(",")
+        if comma and values.strip() != _RANDOMIZED:
+            raise InputError(f"After a comma a setting may say '{_RANDOMIZED}': pool k=5, {_RANDOMIZED}.")
         method, _, require = text.strip().partition(" ")
         if not require.strip():
             raise InputError("A setting is a method and what it must meet, for example: pool k=5 & l=3.")
-        return cls(find(method).name, str(parse(require)))
+        return cls(find(method).name, str(parse(require)), values=RANDOMIZED if comma else EXACT)
 
     @property
     def size(self) -> int:
@@ -147,13 +173,15 @@ class Setting:
         if self.options:
             section["options"] = dict(self.options)
         section |= limits.policy
+        if self.randomized:
+            return section | {"values": self.values, "randomized": dict(self.drawing)}
         expected = {} if limits.prior == PRIORS[1] else {"prior": limits.prior}
         return {**section, "knowledge": limits.knowledge, **expected, "attacks": ["joint"]}
 
     @property
     def keeps_providers_apart(self) -> bool:
         """Whether no provider learns more about the others' people than any recipient does."""
-        return self.method == "providers" or bool(self.options.get("apart"))
+        return self.randomized or self.method == "providers" or bool(self.options.get("apart"))
 
 
 _OWN_SHARE = 0.9
@@ -165,6 +193,8 @@ _MIXED = 0.4
 """Largest share of a value in a cohort, so that those who leave early have one of several values."""
 _FIRST_SIZE, _LARGEST_SIZE = 5, 100
 """Rows per group: the first settings double from the first to the largest size; `planning` examines those between."""
+_SIZES = (5, 10)
+"""Rows per group where values are randomized: groups then protect identities only."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
 """Rows per group, and the largest share of a value in it relative to the limit."""
 
@@ -178,6 +208,9 @@ def sensible_settings(waves: Waves, limits: Limits | None = None) -> list[Settin
     """The settings that suit a series, each once."""
     limits = limits or Limits()
     known, most = registered(), int(1 / waves.largest_share + 1e-9)
+    drawn = _drawn(waves, limits)
+    if limits.values == RANDOMIZED:
+        return drawn
     settings = [Setting("pool", "k=5 & l=3")] if waves.values >= 3 else []
     settings += [Setting("pool", _require(k, values, waves)) for k, values in _doubling(waves)]
     settings += _skewed(waves, limits.limit)
@@ -195,7 +228,15 @@ def sensible_settings(waves: Waves, limits: Limits | None = None) -> list[Settin
         ]
     if "cohorts" in known:
         settings += _cohorts(waves, set(known["cohorts"].options), limits)
+    settings += [] if limits.values == EXACT else drawn
     return list({setting.name: setting for setting in settings}.values())
+
+
+def _drawn(waves: Waves, limits: Limits) -> list[Setting]:
+    """Randomized values, against an adversary who knows departure rates unless the plan's prior ignores them."""
+    known = limits.prior != PRIORS[0] and len(waves.tables) > 1
+    asked: dict[str, Any] = {"against": [ALIKE, DEPARTURES], "departures": waves.departures} if known else {}
+    return [Setting("pool", f"k={k}", {}, RANDOMIZED, asked) for k in _SIZES if 2 * k <= waves.fewest]
 
 
 def _doubling(waves: Waves) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.counting.texts import MISSING
+from reissue.counting.texts import MISSING, joined_texts
 from reissue.data.identifiers import identifier_texts, refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
@@ -34,6 +34,8 @@ _RARE = 0.005
 """Changes of a smaller share than this are not listed; together they make up `rest`."""
 _REST = 0.002
 """The smallest probability of all changes together that were never seen."""
+_PSEUDO_PEOPLE = 100
+"""Weight of the overall departure rate in that of a value: one more departure moves it by less than a hundredth."""
 _DIGITS = 10_000
 """Shares have four digits."""
 
@@ -128,6 +130,21 @@ class Waves:
         pairs = list(pairwise(self.people))
         left = sum(len(np.setdiff1d(one, other)) for one, other in pairs)
         return left / max(sum(len(one) for one, _ in pairs), 1)
+
+    @cached_property
+    def departures(self) -> dict[str, float]:
+        """The departure rate of each value, shrunk to the overall rate, so that no single person moves it by 0.01.
+
+        The values of several sensitive columns are taken together.
+        """
+        here, left = np.zeros(self.values), np.zeros(self.values)
+        for (one, codes), (other, _) in pairwise(zip(self.people, self.codes, strict=True)):
+            here += np.bincount(codes, minlength=self.values)
+            left += np.bincount(codes[~np.isin(one, other)], minlength=self.values)
+        rates = (left + _PSEUDO_PEOPLE * self.gone) / (here + _PSEUDO_PEOPLE)
+        names = joined_texts(self.known_values, self.known_values.columns).to_list()
+        listed = {"default": self.gone, **dict(zip(names, rates.tolist(), strict=True))}
+        return {name: round(min(max(rate, 0.0), 0.99), 2) for name, rate in listed.items()}
 
     @cached_property
     def come(self) -> float:
