@@ -60,7 +60,7 @@ def test_a_release_of_which_nothing_is_left_says_so(price: ri.Price) -> None:
     view = view_of(price)
     assert price.costliest == "postcode"
     assert ("postcode", "100.0%", "nothing is left") in view.columns.rows
-    assert "more was paid than needed" in view.headline.next
+    assert "more was paid than this release needs" in view.headline.next
     assert f"{price.posterior:.2f}; the limit is {price.limit:.2f}" in view.headline.next
     assert any("'postcode' loses most: 100.0%" in one for one in view.sentences)
     assert price.without_costliest is not None

@@ -12,10 +12,10 @@ from reissue.synth import schema
 @pytest.mark.parametrize(
     ("policy", "offered"),
     [
-        ({"require": "k=5"}, [{"suppress": 0.03}, {"require": "k=10"}]),
-        ({"require": "k=5 & l=3", "suppress": 0.19}, [{"suppress": 0.2}, {"require": "k=10 & l=3"}]),
+        ({"require": "k=5"}, [{"suppress": 0.03}, {"require": "k=10"}, {"repair": 0.25}]),
+        ({"require": "k=5 & l=3", "suppress": 0.19}, [{"suppress": 0.2}, {"require": "k=10 & l=3"}, {"repair": 0.25}]),
         ({"require": "m-unique=3", "method": "invariance"}, []),
-        ({"require": "k=20", "suppress": 0.2}, [{"require": "k=40"}]),
+        ({"require": "k=20", "suppress": 0.2}, [{"require": "k=40"}, {"repair": 0.25}]),
     ],
 )
 def test_what_a_refusal_offers_can_be_put_into_the_policy(

@@ -44,11 +44,13 @@ def _sure(price: Price) -> str:
     if price.posterior is None or price.limit is None:
         return "How sure anybody can be of a value was not computed: the joint attack did not run."
     said = f"Nobody can be surer of a value than {price.posterior:.2f}; the limit is {price.limit:.2f}"
-    return f"{said}: more was paid than needed." if price.overpaid else f"{said}."
+    return f"{said}: more was paid than this release needs." if price.overpaid else f"{said}."
 
 
 def _sentences(price: Price) -> list[str]:
     said = [_costliest(price)]
+    if price.true is not None:
+        said.append(f"{price.true:.0%} of the published values are true; estimates with the side table are unbiased.")
     if price.suppressed or price.counterfeits:
         said.append(
             f"{plural(price.suppressed, 'record')} of {price.rows:,} suppressed, "
@@ -56,6 +58,8 @@ def _sentences(price: Price) -> list[str]:
         )
     if price.tried and not price.cheaper:
         said.append(f"{plural(len(price.tried), 'change')} tried: none costs less and exposes nobody.")
+    if price.overpaid:
+        said.append("Later releases raise what somebody can learn: a plan says which policy leaves room for them.")
     if price.late:
         said.append("Some changes were not tried: the time was over.")
     return said

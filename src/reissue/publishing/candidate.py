@@ -177,6 +177,7 @@ class Candidate(Attempt):
             counterfeits=release.counterfeits,
             loss=_with_left_out(used.loss, release, self.repairs.left_out),
             losses=used.losses,
+            true=None if release.drawn is None else release.drawn.share_true,
             costliest=cost_order(self.table, used.losses)[0],
         )
         return made.with_findings(found.findings)
@@ -206,7 +207,8 @@ class Candidate(Attempt):
         repaired = self.repairs.sentences
         if self.drawn is not None:
             repaired = tuple(warnings_of_drawn(self.drawn, self.policy, self.repairs.left_out))
-        return (*release.warnings, *repaired, *found, *self.turn.ledger.unknown)
+        unknown = self.turn.ledger.unknown if self.turn.earlier else ()  # of a new series nothing can be lost
+        return (*release.warnings, *repaired, *found, *unknown)
 
     def record(self, made: PublicationInMemory, found: GateResult, keep: Keep) -> ReleaseRecord:
         """What the release's entry says, its files kept."""

@@ -18,6 +18,8 @@ __all__ = ["Advice", "Change", "cheaper_changes", "cost_order", "safer_changes"]
 
 _MORE_SUPPRESSED, _MOST_SUPPRESSED = 0.03, 0.2
 """Shares of the rows: how many more a change proposes, and where it ends."""
+_MOST_REPAIR = 0.5
+"""Information loss by repair, where a change ends: half of the table."""
 _NUMBER = re.compile(r"\b(k|l|simple-l|m-unique)=(\d+)")
 _BY_ITSELF = "by_itself"
 
@@ -72,6 +74,10 @@ def safer_changes(policy: Policy) -> tuple[Change, ...]:
     larger = re.sub(r"\bk=(\d+)", lambda k: f"k={2 * int(k[1])}", text)
     if larger != text:
         found.append(Change(f"Ask for {larger} instead of {text}", {"policy": {"require": larger}}))
+    if Trait.JOINABLE in methods.find(policy.method).traits and policy.repair < _MOST_REPAIR:
+        more = round(min(2 * policy.repair + 0.05, _MOST_REPAIR), 3)
+        words = f"Let the repair of a release lose {more:.0%} more instead of {policy.repair:.0%}"
+        found.append(Change(words, {"policy": {"repair": more}}))
     return tuple(found)
 
 
@@ -113,13 +119,12 @@ def _weaker(policy: Policy) -> list[Change]:
         options = {name: value for name, value in policy.options.items() if name != _BY_ITSELF}
         words = "Judge cohorts that look alike together instead of each one by itself"
         found.append(Change(words, {"policy": {"options": options}}))
-    for part in policy.require.parts():
-        rest = [str(one) for one in policy.require.parts() if one is not part]
-        less = _NUMBER.sub(lambda one: f"{one[1]}={_fewer(one[1], int(one[2]))}", str(part))
-        if not _NUMBER.search(less):
-            less = ""
-        require = " & ".join([*rest, *([less] if less else [])])
-        if require and require != text and (less != str(part)):
+    parts = [str(part) for part in policy.require.parts()]
+    for place, part in enumerate(parts):
+        less = _NUMBER.sub(lambda one: f"{one[1]}={_fewer(one[1], int(one[2]))}", part)
+        kept = [less] if _NUMBER.search(part) else []
+        require = " & ".join([*parts[:place], *kept, *parts[place + 1 :]])
+        if less != part or (not kept and require):
             found.append(Change(f"Ask for {require} instead of {text}", {"policy": {"require": require}}))
     return found
 

@@ -90,6 +90,8 @@ class Price:
     """The highest posterior of a protected value; None where the joint attack did not run."""
     limit: float | None = None
     """What it may be."""
+    true: float | None = None
+    """The share of published values that are true; None where all are."""
     costliest: str = ""
     """The quasi-identifier that loses most."""
     tried: tuple[TriedChange, ...] = ()

@@ -48,7 +48,8 @@ class Report:
         lines += ["What would help:"]
         for one in self.steps:
             said = [] if one.change is None else [f"    {line}" for line in one.change.text.splitlines() if line]
-            lines += [f"- {one.sentence}{' In the schema file:' if said else ''}", *said]
+            said = [f"    {one.command}"] if one.command else said
+            lines += [f"- {one.sentence}{' In the schema file:' if said and not one.command else ''}", *said]
         lines += [""]
         if len(self.findings):
             lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
@@ -150,6 +151,8 @@ _UNCOMPARED = (
 )
 
 
+_ANOTHER = "Another method"
+_PLAN = "reissue plan WAVE1 WAVE2 --schema schema.toml --policy plan.toml"
 _SUFFICES = "{change}: tried, and nobody is exposed; {loss:.1%} of what the table says would be lost."
 _PRICE = "price"
 _COUNTERFEITS = "counterfeits"
@@ -196,7 +199,9 @@ def refusal(
         )
     if others:
         advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
-    steps = tuple(Advice(one) for one in dict.fromkeys(advice))[:_MOST]
+    steps = tuple(Advice(one, command=_PLAN if one.startswith(_ANOTHER) else "") for one in dict.fromkeys(advice))[
+        :_MOST
+    ]
     return RefusedError(Report(number, tuple(problems), steps, findings))
 
 
@@ -278,7 +283,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         helping = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
         advice += _by_the_truth(one, findings)
         if policy.method not in helping:
-            advice += [f"Another method: {line}." for line in _remedies(helping)] or find(one.attack).prevention[:1]
+            advice += [f"{_ANOTHER}: {line}." for line in _remedies(helping)] or find(one.attack).prevention[:1]
         advice += _changing(one)
         if one.details.get("leaving") == "learnt":
             advice.append(_LEAVING)

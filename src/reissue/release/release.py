@@ -131,6 +131,11 @@ class DrawnValues:
     published: Ints
     """Row of the table to the code of its published value."""
 
+    @property
+    def share_true(self) -> float:
+        """The share of published values that are true."""
+        return float((self.true == self.published).mean()) if len(self.true) else 1.0
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from reissue.errors import InputError
 
-__all__ = ["NotFoundError", "at", "places_of", "release_number", "whole_number"]
+__all__ = ["NotFoundError", "at", "number_of", "places_of", "release_number", "whole_number"]
 
 Thing = TypeVar("Thing")
 _DIGITS = 18
@@ -43,3 +43,14 @@ def release_number(request: Request) -> int:
     if number is None:
         raise NotFoundError("A release has a number: 1 is the first.")
     return number
+
+
+def number_of(text: str, low: float, high: float) -> float:
+    """A number that a field holds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = low - 1
+    if not low <= value <= high:
+        raise InputError(f"Of the numbers one must be between {low:g} and {high:g}. Go back and correct it.")
+    return value

@@ -19,6 +19,14 @@ from reissue.web.workspace import workspace_of
 __all__ = ["fragment", "prepare", "refused", "report", "show"]
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_OTHER_TOOLS = (
+    ("ARX: one level for a whole column", "incognito"),
+    ("anjana: one level for a whole column", "incognito"),
+    ("Mondrian, of any tool", "mondrian"),
+    ("top-down specialization, of any tool", "topdown"),
+    ("anatomy: two tables, of any tool", "anatomy"),
+)
+"""How other tools call what they do, and our method that forms groups as they do."""
 _STATUS = {
     400: "This cannot be done",
     403: "Not allowed",
@@ -37,6 +45,7 @@ def _environment() -> Environment:
     loader = ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])])
     own = shared.overlay(loader=loader, auto_reload=False)
     own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz")), "excel": bool(find_spec("xlsxwriter"))}
+    own.globals |= {"other_tools": _OTHER_TOOLS}
     return own
 
 

@@ -10,9 +10,10 @@ from reissue.errors import InputError
 from reissue.outcome.plan import setting_of
 from reissue.publishing.plan import Outcome, Plan, Setting
 from reissue.web.jobs import BusyError, PieceOfWork, State
+from reissue.web.numbers import number_of
 from reissue.web.pages import fragment, show
 from reissue.web.routes.forms import read_form
-from reissue.web.routes.plan import number_of, plan_of
+from reissue.web.routes.plan import plan_of
 from reissue.web.uploads import Desk
 from reissue.web.workspace import Workspace, workspace_of
 

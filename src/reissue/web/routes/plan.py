@@ -12,13 +12,14 @@ from reissue.outcome.plan import view_of
 from reissue.publishing.plan import Outcome, Plan, policy_toml, with_policy
 from reissue.report.charts import frontier_chart
 from reissue.web.jobs import PieceOfWork, State
+from reissue.web.numbers import number_of
 from reissue.web.pages import show
 from reissue.web.routes.forms import Sent, read_form
 from reissue.web.routes.publish import day_of_table, recipients_of, rehearse
 from reissue.web.uploads import Desk
 from reissue.web.workspace import workspace_of
 
-__all__ = ["ROUTES", "number_of", "plan_of"]
+__all__ = ["ROUTES", "plan_of"]
 
 _LONGEST = 120
 """Minutes that a plan may take."""
@@ -59,17 +60,6 @@ def _given(desk: Desk, sent: Sent) -> dict[str, Any]:
             "knowledge": "groups" if sent.text("groups") else "form",
         },
     }
-
-
-def number_of(text: str, low: float, high: float) -> float:
-    """A number that a field holds."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = low - 1
-    if not low <= value <= high:
-        raise InputError(f"Of the numbers one must be between {low:g} and {high:g}. Go back and correct it.")
-    return value
 
 
 def plan_of(request: Request) -> tuple[Desk, PieceOfWork, Plan]:

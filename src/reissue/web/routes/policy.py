@@ -1,5 +1,7 @@
 """The policy of a ledger: what it says, how it changed, and a change for the releases to come."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from reissue.ledger.recorded import versions_of
 from reissue.outcome.series import policy_words
 from reissue.policy import Policy
 from reissue.schema import Schema
+from reissue.web.numbers import number_of
 from reissue.web.pages import show
 from reissue.web.routes.forms import read_form
 from reissue.web.workspace import workspace_of
@@ -40,7 +43,29 @@ def _policy(place: str) -> dict[str, Any]:
             before: dict[str, Any] = versions[-1] if versions else {"words": said, "text": text}
             changed = [what for what in said if said[what] != before["words"][what]]
             versions.append({"since": since, "words": said, "changed": changed, "text": text, "was": before["text"]})
-        return {"versions": versions, "text": versions[-1]["text"]}
+        return {"versions": versions, "text": versions[-1]["text"], "now": Policy.of(schemas[-1][1])}
+
+
+async def numbers(request: Request) -> Response:
+    """Record other numbers of the policy; the rest stays as it is."""
+    place = _place(request)
+    async with read_form(request) as sent:
+        said: dict[str, Any] = {"require": sent.text("require")}
+        said["limit"] = number_of(sent.text("limit"), 0.01, 1)
+        said |= {name: number_of(sent.text(name), 0, 99) / 100 for name in ("suppress", "counterfeits")}
+        said |= {"max_loss": number_of(sent.text("max_loss"), 0, 100) / 100} if sent.text("max_loss") else {}
+        await run_in_threadpool(_renumber, place, said)
+    return RedirectResponse(f"/ledgers/{request.path_params['ledger']}/policy", 303)
+
+
+def _renumber(place: str, said: Mapping[str, Any]) -> None:
+    with Ledger.open(place) as book:
+        before = book.schema.policy
+        limit = before.get("limit")
+        if isinstance(limit, Mapping):
+            said = {**said, "limit": {**limit, "default": said["limit"]}}
+        kept = {name: value for name, value in before.items() if name != "max_loss"}
+        book.amend(replace(book.schema, policy={**kept, **said}))
 
 
 async def amend(request: Request) -> Response:
@@ -59,4 +84,5 @@ def _amend(place: str, text: str) -> None:
 ROUTES = (
     ("GET", "/ledgers/{ledger}/policy", policy),
     ("POST", "/ledgers/{ledger}/policy", amend),
+    ("POST", "/ledgers/{ledger}/policy/numbers", numbers),
 )

@@ -28,8 +28,26 @@ async def begin(request: Request) -> Response:
     """A place to drop today's table; for a ledger that is to begin, its name and schema too."""
     short = request.path_params.get("ledger", "")
     place = workspace_of(request).shelf.place(short) if short else ""
-    known = await run_in_threadpool(_known, place) if place else {"known": [], "provider": True}
-    return show(request, "publish.html", ledger=short, name=Path(place).name, delimiters=DELIMITERS, **known)
+    return await _form(request, short, place, "", {})
+
+
+async def correct(request: Request) -> Response:
+    """The same form of a table that is here already, with what was said about it."""
+    workspace = workspace_of(request)
+    desk = workspace.desks.find(request.path_params["desk"])
+    given = _mapping(desk.notes.get("given"))
+    return await _form(request, _short(workspace, given["ledger"]), given["ledger"], desk.name, given)
+
+
+def _short(workspace: Workspace, place: str) -> str:
+    """The short name of a ledger; empty as long as there is none."""
+    return next((short for short, known in workspace.shelf.places().items() if known == place), "")
+
+
+async def _form(request: Request, short: str, place: str, desk: str, given: Mapping[str, Any]) -> Response:
+    known = await run_in_threadpool(_known, place) if short else {"known": [], "provider": True}
+    named = {"ledger": short, "name": Path(place).name, "desk": desk, "given": given}
+    return show(request, "publish.html", delimiters=DELIMITERS, **named, **known)
 
 
 def _known(place: str) -> dict[str, Any]:
@@ -53,6 +71,27 @@ async def upload(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
+async def upload_again(request: Request) -> Response:
+    """Correct what was said about a table, or give another one, and try it again."""
+    workspace = workspace_of(request)
+    desk = workspace.desks.find(request.path_params["desk"])
+    before = _mapping(desk.notes.get("given"))
+    async with read_form(request) as sent:
+        for kind in ("table", "schema"):
+            if sent.has_file(kind):
+                desk.files.pop(kind, None)
+                await sent.lay_down(desk, kind)
+        files = {"table": desk.files.get("table"), "schema": desk.files.get("schema")}
+        said = _said(sent) | {"dated": day_of_table(sent)}
+        if files["table"]:
+            said["table"] = _table(desk)
+        if files["schema"]:
+            said["schema"] = desk.schema
+        desk.notes["given"] = {**before, **said}
+        job = await rehearse(workspace, desk)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
 def recipients_of(sent: Sent) -> list[str]:
     """Names between commas, and those that were ticked."""
     typed = [name.strip() for name in sent.text("recipients").split(",")]
@@ -68,11 +107,17 @@ def day_of_table(sent: Sent) -> str:
 
 
 def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
-    """What the form asks for; several tables are those of several providers, each under its own name."""
+    """What the form asks for."""
+    return {"ledger": place, "table": _table(desk), "schema": desk.schema, **_said(sent)}
+
+
+def _table(desk: Desk) -> str:
+    """The table; several are those of several providers, each under its own name."""
+    return str(desk.files["table"][0] if len(desk.files["table"]) == 1 else desk.folder / "table")
+
+
+def _said(sent: Sent) -> dict[str, Any]:
     return {
-        "ledger": place,
-        "table": str(desk.files["table"][0] if len(desk.files["table"]) == 1 else desk.folder / "table"),
-        "schema": desk.schema,
         "recipients": recipients_of(sent),
         "dated": sent.text("dated"),
         "newcomers": bool(sent.text("newcomers")),
@@ -83,15 +128,15 @@ def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
 
 
 async def rehearse(workspace: Workspace, desk: Desk) -> PieceOfWork:
-    """Make and attack the release of the table on a desk, without recording it."""
+    """Make and attack the release of the table on a desk, without recording it; what cannot be done is corrected."""
 
     def ended(job: PieceOfWork) -> None:
-        desk.notes["job"] = job
-        if job.state != State.DONE:
-            workspace.desks.clear(desk)
+        if job.state == State.DONE:
+            desk.notes["job"] = job
 
-    after, given = f"/publish/{desk.name}", desk.notes["given"]
-    return await workspace.jobs.start("rehearse", _mapping(given), title="Trying the release", after=after, ended=ended)
+    given, address = _mapping(desk.notes["given"]), f"/publish/{desk.name}"
+    places = {"after": address, "back": f"{address}/form"}
+    return await workspace.jobs.start("rehearse", given, title="Trying the release", ended=ended, **places)
 
 
 def _mapping(given: object) -> dict[str, Any]:
@@ -114,8 +159,7 @@ async def candidate(request: Request) -> Response:
     """The verdict of the dry run: publish it, or what would help."""
     workspace, desk, job = tried(request)
     given = _mapping(desk.notes["given"])
-    known = {place: short for short, place in workspace.shelf.places().items()}
-    named = {"ledger": known.get(given["ledger"], ""), "name": Path(given["ledger"]).name}
+    named = {"ledger": _short(workspace, given["ledger"]), "name": Path(given["ledger"]).name}
     return show(request, "candidate.html", desk=desk, job=job, found=job.outcome, given=given, **named)
 
 
@@ -151,18 +195,19 @@ def _changed(given: Mapping[str, Any], change: Change) -> None:
 
 
 async def publish(request: Request) -> Response:
-    """Record it; when that is over, however it ends, the table is gone."""
+    """Record it; then the table is gone."""
     workspace, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     if last.outcome.get("refused", True):
         raise InputError("This release was refused: it cannot be published as it is.")
 
     def ended(job: PieceOfWork) -> None:
-        workspace.desks.clear(desk)
         if job.state == State.DONE:
+            workspace.desks.clear(desk)
             workspace.shelf.remember(given["ledger"])
 
-    job = await workspace.jobs.start("publish", given, title="Publishing", after="/published/{job}", ended=ended)
+    places = {"after": "/published/{job}", "back": f"/publish/{desk.name}"}
+    job = await workspace.jobs.start("publish", given, title="Publishing", ended=ended, **places)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -178,7 +223,7 @@ async def published(request: Request) -> Response:
     workspace = workspace_of(request)
     job = workspace.jobs.done(request.path_params["job"])
     place = job.given["ledger"]
-    short = next((one for one, known in workspace.shelf.places().items() if known == place), "")
+    short = _short(workspace, place)
     return show(request, "published.html", job=job, found=job.outcome, ledger=short, name=Path(place).name)
 
 
@@ -188,6 +233,8 @@ ROUTES = (
     ("GET", "/ledgers/{ledger}/publish", begin),
     ("POST", "/ledgers/{ledger}/publish/upload", upload),
     ("GET", "/publish/{desk}", candidate),
+    ("GET", "/publish/{desk}/form", correct),
+    ("POST", "/publish/{desk}/form/upload", upload_again),
     ("POST", "/publish/{desk}/again", again),
     ("POST", "/publish/{desk}/change/{place}", change),
     ("POST", "/publish/{desk}/publish", publish),

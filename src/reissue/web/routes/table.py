@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ _ROLES: Mapping[Role, str] = {
     Role.KEEP: "publish it as it is",
     Role.DROP: "leave it out",
 }
+_SAID = ("role", "kind", "ranges", "prefix", "dates", "groups", "file")
+"""What a holder says about a column."""
 _KINDS: Mapping[str, str] = {
     "auto": "as its values suggest",
     "flat": "shown or hidden",
@@ -58,17 +61,23 @@ async def upload(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-async def _start(workspace: Workspace, desk: Desk, verb: str, note: str, *, title: str, after: str) -> PieceOfWork:
-    """A job about the waves; what comes of it is noted on the desk, which is cleared if it fails."""
+async def _start(
+    workspace: Workspace, desk: Desk, verb: str, note: str, *, title: str, after: str, **more: Any
+) -> PieceOfWork:
+    """A job about the waves; what comes of it is noted on the desk, which is cleared if nothing could be read."""
 
     def ended(job: PieceOfWork) -> None:
-        desk.notes[note] = job.outcome
-        if job.state != State.DONE:
+        if job.state == State.DONE:
+            desk.notes[note] = job.outcome
+            desk.files["wave"] = [Path(one) for one in job.outcome.get("paths", waves)]
+        elif "seen" not in desk.notes:
             workspace.desks.clear(desk)
 
+    back = f"/table/of/{desk.name}" if "seen" in desk.notes else ""
     waves = [str(path) for path in desk.files["wave"]]
-    given = {"waves": waves, "delimiter": desk.notes["delimiter"], "schema": str(desk.folder / "schema.toml")}
-    return await workspace.jobs.start(verb, given, title=title, after=f"/table/of/{desk.name}{after}", ended=ended)
+    given = {"waves": waves, "delimiter": desk.notes["delimiter"], "schema": str(desk.folder / "schema.toml"), **more}
+    after = f"/table/of/{desk.name}{after}"
+    return await workspace.jobs.start(verb, given, title=title, after=after, back=back, ended=ended)
 
 
 def _desk(request: Request, *needed: str) -> Desk:
@@ -86,6 +95,58 @@ async def columns(request: Request) -> Response:
     return show(
         request, "columns.html", desk=desk, seen=seen, trees=trees, roles=_ROLES, kinds=_KINDS, steps=DATE_STEPS
     )
+
+
+async def repair(request: Request) -> Response:
+    """Repair what is ticked, and look at the table again; what was said about the columns stays."""
+    desk = _desk(request, "seen")
+    desk.notes["before"] = desk.notes["seen"]
+    async with read_form(request) as sent:
+        names = sent.texts("repair")
+    job = await _start(
+        workspace_of(request), desk, "propose", "seen", title="Repairing a copy", after="/repaired", repairs=names
+    )
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def repaired(request: Request) -> Response:
+    """The columns of the repaired table, as they were said before."""
+    desk = _desk(request, "seen", "before")
+    desk.notes["seen"] = _as_before(desk)
+    return RedirectResponse(f"/table/of/{desk.name}", 303)
+
+
+def _as_before(desk: Desk) -> dict[str, Any]:
+    """What was looked at again, with what was said about the columns before."""
+    before: Any = desk.notes["before"]
+    seen: Any = desk.notes["seen"]
+    said = {one["name"]: {key: one[key] for key in _SAID if key in one} for one in before["columns"]}
+    return {**seen, "columns": [{**one, **said.get(one["name"], {})} for one in seen["columns"]]}
+
+
+async def one_row(request: Request) -> Response:
+    """Keep one row for each person, and look at the table again; what was said about the columns stays."""
+    desk = _desk(request, "seen")
+    seen: Any = desk.notes["seen"]
+    column = next((one["name"] for one in seen["columns"] if one["role"] == Role.IDENTIFIER), None)
+    if column is None:
+        raise InputError("Say first which column says who it is.")
+    async with read_form(request) as sent:
+        which = "first" if sent.text("which") == "first" else "last"
+    made = [one["name"] for one in seen["defects"] if one["made"]]
+    asked = {"keep": {"column": column, "which": which}, "repairs": made}
+    desk.notes["before"] = seen
+    title = "Keeping one row of each person"
+    job = await _start(workspace_of(request), desk, "propose", "seen", title=title, after="/kept", **asked)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def kept(request: Request) -> Response:
+    """The columns as they were said before, of the rows that were kept; the schema is read again."""
+    desk = _desk(request, "seen", "before")
+    before: Any = desk.notes["before"]
+    desk.notes["seen"] = {**_as_before(desk), "several": False, "clean": before["clean"], "defects": before["defects"]}
+    return await _settle(request, desk)
 
 
 def _tree(column: Mapping[str, Any]) -> Any:
@@ -140,6 +201,7 @@ async def _settle(request: Request, desk: Desk) -> Response:
     seen: Any = desk.notes["seen"]
     choices = [_remembered(one) for one in seen["columns"]]
     made = schema_of(choices, folder=desk.folder, several_rows=seen["several"])
+    made = replace(made, clean=seen["clean"])
     (desk.folder / "schema.toml").write_text(made.dumps(), encoding="utf-8")
     job = await _start(workspace_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
     return RedirectResponse(f"/jobs/{job.name}", 303)
@@ -202,6 +264,7 @@ async def schema(request: Request) -> Response:
     unplanned = desk.notes.get("unplanned", "")
     known = {
         "settled": settled,
+        "several": found.several_rows and found.identifier is not None,
         "unplanned": unplanned,
         "trees": trees,
         "ready": ready,
@@ -244,6 +307,10 @@ ROUTES = (
     ("POST", "/table/of/{desk}/upload", correct),
     ("POST", "/table/of/{desk}/move/{place}/upload", move),
     ("POST", "/table/of/{desk}/places", give_places),
+    ("POST", "/table/of/{desk}/repair", repair),
+    ("GET", "/table/of/{desk}/repaired", repaired),
+    ("POST", "/table/of/{desk}/one-row", one_row),
+    ("GET", "/table/of/{desk}/kept", kept),
     ("GET", "/table/of/{desk}/schema", schema),
     ("GET", "/table/of/{desk}/schema.toml", schema_file),
     ("GET", "/table/of/{desk}/hierarchy/{place}", hierarchy_file),

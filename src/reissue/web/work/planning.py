@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.cleaning import SHEET_DEFECTS, CleanRecipe, Defect
 from reissue.data.frames import first_rows
 from reissue.data.table import Table, unlisted_values
 from reissue.errors import InputError, ReadingNote, TaxonomyError
@@ -18,6 +19,7 @@ from reissue.files.tables import detect_dialect
 from reissue.ledger.pack import plain
 from reissue.outcome.plan import frontier_of
 from reissue.outcome.utility import computed_of
+from reissue.proposing.clean import Cleaning, clean, common_recipe
 from reissue.proposing.column_form import picture_of
 from reissue.proposing.from_table import Guess
 from reissue.publishing.plan import Limits, Plan, Progress, Setting, plan, propose_series, try_setting
@@ -40,7 +42,12 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     dialect = Dialect(given["delimiter"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ReadingNote)
-        frames, guesses = propose_series(waves, dialect=dialect)
+        cleanings = [clean(path, dialect=dialect) for path in waves]
+        recipe = _recipe(cleanings, given.get("repairs"))
+        frames = [one.repaired_frame(recipe) for one in cleanings]
+        if given.get("keep"):
+            waves, frames = _one_row_each(waves, frames, given["keep"])
+        frames, guesses = propose_series(frames, dialect=dialect)
     found = {path.name: detect_dialect(path, dialect).sentence for path in waves}
     reading = [f"{name}: read with {sentence}." for name, sentence in found.items() if sentence]
     reading += [one.message.fact for one in said if isinstance(one.message, ReadingNote)]
@@ -51,7 +58,46 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
         for path, frame in zip(waves, frames, strict=True)
     ]
     several = any(guess.several for guess in guesses)
-    return {"waves": waves_seen, "columns": columns, "several": several, "reading": reading}
+    repairs = {"defects": _defects(cleanings, recipe), "clean": recipe.as_section()}
+    paths = [str(path) for path in waves]
+    return {"waves": waves_seen, "columns": columns, "several": several, "reading": reading, "paths": paths, **repairs}
+
+
+def _recipe(cleanings: Sequence[Cleaning], names: Sequence[str] | None) -> CleanRecipe:
+    """The repairs that were ticked; those that are recommended as long as nobody has looked."""
+    if names is None:
+        return common_recipe(cleanings)
+    recipe = CleanRecipe()
+    for one in cleanings:
+        recipe |= one.apply([name for name in map(_name, one.defects) if name in names]).recipe
+    return recipe
+
+
+def _name(defect: Defect) -> str:
+    return f"{defect.name}:{defect.column}" if defect.column else defect.name
+
+
+def _defects(cleanings: Sequence[Cleaning], recipe: CleanRecipe) -> list[dict[str, Any]]:
+    """What is wrong with the tables, and whether it is repaired; what takes a table out of its sheet always is."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in cleanings:
+        for one in table.defects:
+            always = one.name in SHEET_DEFECTS
+            made = always or one.column in recipe.settings.get(one.name, {})
+            entry = found.setdefault(_name(one), {"name": _name(one), "always": always, "made": made, "sentences": []})
+            entry["sentences"].append(f"{table.name}: {one.sentence}" if len(cleanings) > 1 else one.sentence)
+    return list(found.values())
+
+
+def _one_row_each(
+    waves: Sequence[Path], frames: Sequence[pl.DataFrame], keep: Mapping[str, Any]
+) -> tuple[list[Path], list[pl.DataFrame]]:
+    """The same tables with one row for each person, the first or the last, beside those that were uploaded."""
+    made = [one.unique(subset=[keep["column"]], keep=keep["which"], maintain_order=True) for one in frames]
+    paths = [path.with_name(f"{path.name.partition('.')[0]}.one-row.parquet") for path in waves]
+    for path, frame in zip(paths, made, strict=True):
+        frame.write_parquet(path)
+    return paths, made
 
 
 def _pictured(frames: Sequence[pl.DataFrame], name: str) -> dict[str, Any]:
@@ -82,24 +128,29 @@ def settle(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, A
     """Whether the schema fits the waves, or why not; the values that its taxonomies lack, for the holder's own eyes."""
     text = Path(given["schema"]).read_text(encoding="utf-8")
     try:
-        return {"lacking": _lacking(given, tell), "problem": "", "text": text}
+        return {**_read_by_schema(given, tell), "problem": "", "text": text}
     except InputError as mistake:
-        return {"lacking": {}, "problem": for_page(str(mistake), folder.parent), "text": text}
+        problem = for_page(str(mistake), folder.parent)
+        return {"lacking": {}, "first": None, "problem": problem, "text": text}
 
 
-def _lacking(given: Mapping[str, Any], tell: Tell) -> dict[str, list[str]]:
-    schema, lacking = Schema.load(given["schema"]), dict[str, list[str]]()
+def _read_by_schema(given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """The values that taxonomies lack, and the first rows of the columns that may go out."""
+    schema, lacking, first = Schema.load(given["schema"]), dict[str, list[str]](), None
+    shown = {*schema.quasi, *schema.sensitive, *schema.kept}
     for number, path in enumerate(given["waves"]):
         tell(number / len(given["waves"]), "reading by the schema")
         try:
-            Table.read(path, schema, dialect=Dialect(given["delimiter"]))
+            table = Table.read(path, schema, dialect=Dialect(given["delimiter"]))
+            columns = [name for name in table.frame.columns if name in shown]
+            first = first or first_rows(table.frame.select(columns))
         except TaxonomyError:
             found = unlisted_values(path, schema, dialect=Dialect(given["delimiter"]))
             if not found:
                 raise
             for name, values in found.items():
                 lacking.setdefault(name, []).extend(value for value in values if value not in lacking.get(name, []))
-    return lacking
+    return {"lacking": lacking, "first": first}
 
 
 def plan_series(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
