@@ -13,7 +13,7 @@ from reissue import requirements
 
 HOUSE = Path(reissue.__file__).parent
 ORDER = (
-    "errors _version _arrays _plugins _renamed words _notebook",
+    "errors _version _arrays _plugins _renamed language words _notebook",
     "files",
     "taxonomy",
     "schema",

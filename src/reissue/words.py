@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from reissue.language import counted, localized, text
+
 __all__ = ["listed", "number", "percent", "plural", "visible", "words_of"]
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -21,13 +23,14 @@ def visible(text: str) -> str:
 
 def plural(count: int, noun: str, many: str = "") -> str:
     """`1 release`, `12 releases`; `many` is the word for several, where it has no s."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+    many = many or noun + "s"
+    return counted(count, f"{{count}} {noun}", f"{{count}} {many}")
 
 
 def listed(words: Sequence[object], last: str = "and") -> str:
     """Return `1, 2 and 3`."""
     texts = [str(word) for word in words]
-    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else "".join(texts)
+    return f"{', '.join(texts[:-1])} {text(last)} {texts[-1]}" if len(texts) > 1 else "".join(texts)
 
 
 def number(value: float | None) -> str:
@@ -36,16 +39,18 @@ def number(value: float | None) -> str:
         return "–"
     if isinstance(value, float) and not value.is_integer():
         if 0.9995 <= value < 1:
-            return "over 0.999"
-        return f"{value:.1%}" if value < 0.001 else f"{value:,.3g}"
-    return f"{int(value):,}"
+            return text("over {number}", number=localized("0.999"))
+        return localized(f"{value:.1%}" if value < 0.001 else f"{value:,.3g}")
+    return localized(f"{int(value):,}")
 
 
 def percent(share: float) -> str:
     """A share in words; what is not quite certain or impossible is not said to be."""
     if 0.999 < share < 1:
-        return "over 99.9%"
-    return "under 0.1%" if 0 < share < 0.001 else f"{100 * share:.3g}%"
+        return text("over {number}", number=localized("99.9%"))
+    if 0 < share < 0.001:
+        return text("under {number}", number=localized("0.1%"))
+    return localized(f"{100 * share:.3g}%")
 
 
 def words_of(name: str) -> frozenset[str]:

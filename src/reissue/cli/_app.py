@@ -19,6 +19,7 @@ from typer.core import TyperGroup, TyperOption
 from reissue.cli import _render
 from reissue.cli._renamed import by_current_names
 from reissue.errors import NO_MEMORY, InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
+from reissue.language import LANGUAGES, VARIABLE
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
@@ -96,6 +97,13 @@ app = typer.Typer(
 def _top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", metavar="", help="Show the version and stop.")] = False,
+    language: Annotated[  # noqa: ARG001  # `run` takes it, wherever it is written
+        str | None,
+        typer.Option(
+            metavar="de|en|fr",
+            help="The language of verdicts and reports, also after a command. Default: REISSUE_LANGUAGE, else English.",
+        ),
+    ] = None,
 ) -> None:
     if version:
         from reissue._version import __version__
@@ -138,10 +146,36 @@ def _warn(message: Warning | str, *_: object) -> None:
     _render.say(kind + _render.as_options(str(message)), error=True, style="yellow" if sys.stderr.isatty() else "")
 
 
+def _speak(language: str | None) -> None:
+    """Have texts in a language, also those of children that read files or attack."""
+    if language is None:
+        return
+    if language not in LANGUAGES:
+        raise InputError(f"There are texts in {', '.join(LANGUAGES)}:  --language de.")
+    os.environ[VARIABLE] = language
+
+
+def language_of(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the language that a command line asks for, if any, and the command line without that option."""
+    found, rest, before = None, [], ""
+    for text in arguments:
+        name, equals, value = text.partition("=")
+        if before == "--language":
+            found = text
+        elif name == "--language" and equals:
+            found = value
+        elif text != "--language":
+            rest.append(text)
+        before = text
+    return found, rest
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever happens, no data value is shown."""
+    language, arguments = language_of(arguments)
     as_json, arguments = "--json" in arguments, by_current_names(arguments)
     try:
+        _speak(language)
         return load(next(iter(arguments), ""))(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
     except typer.TyperException as problem:
         _render.show_usage_error(problem, as_json=as_json)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reissue.cli import _render
+from reissue.language import text
+from reissue.words import number
 
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
@@ -41,7 +43,8 @@ def _show_releases(view: "FindingsView") -> None:
     if view.releases.rows:
         _render.show_table(view.releases, most=_MOST)
     if len(view.releases.rows) > _MOST:
-        _render.say(f"(and {len(view.releases.rows) - _MOST:,} releases more: --json has them all)")
+        more = number(len(view.releases.rows) - _MOST)
+        _render.say(text("(and {count} releases more: --json has them all)", count=more))
 
 
 def show_ran(view: "FindingsView") -> None:
@@ -59,14 +62,17 @@ def show_not_run(view: "FindingsView", *, needs: bool = True) -> None:
     if lacking:
         options = {name: its.option for name, its in INPUTS.items()}
         said = [f"{one.attack} ({' or '.join(options.get(need, need) for need in one.needs)})" for one in lacking]
-        _render.say(f"Not run, because more is needed: {', '.join(said)}. What was not run has shown nothing.")
+        more = "Not run, because more is needed: {attacks}. What was not run has shown nothing."
+        _render.say(text(more, attacks=", ".join(said)))
     for one in (*view.lacking, *(() if view.ran else view.apart)):
         if one not in lacking:
-            more = f" It needs {one.needed}." if one.needed and needs else ""
-            _render.say(f"{one.attack}: Not run: {one.sentence}{more}", style=_render.STYLES[one.mark])
+            more = f" {text('It needs {inputs}.', inputs=one.needed)}" if one.needed and needs else ""
+            _render.say(
+                f"{one.attack}: {text('Not run: {reason}', reason=one.sentence)}{more}", style=_render.STYLES[one.mark]
+            )
     if view.apart and view.ran:
         names = ", ".join(one.attack for one in view.apart)
-        _render.say(f"Not about releases like these: {names}. (--json and the report say why.)")
+        _render.say(f"{text('Not about releases like these:')} {names}. ({text('--json and the report say why.')})")
 
 
 def show_lines(findings: "Sequence[Finding] | Findings") -> None:
@@ -75,8 +81,9 @@ def show_lines(findings: "Sequence[Finding] | Findings") -> None:
     from reissue.outcome.view import table
 
     lines = [line_of(one) for one in findings]
+    headings = [text(one) for one in ("attack", "outcome", "in words")]
     if lines:
-        _render.show_table(table(("attack", "outcome", "in words"), [(f.attack, f.outcome, f.sentence) for f in lines]))
+        _render.show_table(table(headings, [(f.attack, f.outcome, f.sentence) for f in lines]))
 
 
 def _outcome(line: "FindingView") -> str:

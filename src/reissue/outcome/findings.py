@@ -9,6 +9,7 @@ from reissue.attacks import Attack, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
 from reissue.attacks.stories import Bars, IntervalCounts, Picture
 from reissue.errors import Why
+from reissue.language import counted, text
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.publishing.changes import Advice
 from reissue.words import listed, number, percent, plural
@@ -33,18 +34,19 @@ __all__ = [
 
 _MOST = 3
 """Pieces of advice, at most: the first help most."""
+HEADINGS = ("attack", "outcome", "people exposed#", "worst#", "must be")
+"""Of the table with a line for each attack."""
 _SHARES = ("posterior", "credibility", "accuracy")
 """Measures that are shares or probabilities, by their first word."""
 _KNOWLEDGE = {
-    "groups": " (everyone's group known)",
-    "register": " (with a register of people)",
-    "files": " (from the files alone)",
+    "groups": "(everyone's group known)",
+    "register": "(with a register of people)",
+    "files": "(from the files alone)",
 }
 _ASIDE = (
     "Not counted in the verdict: `{first}` judged the same releases for everyone at once. A limit of its own makes it "
-    "count (`--limit {name}={limit:g}`)."
+    "count (`--limit {name}={limit}`)."
 )
-_WHO = "The files alone do not say who is in them."
 _REGISTER = "Give a register of people or membership lists to learn who is exposed."
 
 
@@ -165,15 +167,15 @@ def view_of(findings: Findings, headline: Headline | None = None) -> FindingsVie
     ran = tuple(one for one in lines if why[one.attack] is None)
     spread = _spread(findings)
     rows = [(one.attack, one.outcome, one.people, one.worst, one.limit) for one in ran]
-    title = "What this release gives away"
+    title = text("What this release gives away")
     return FindingsView(
-        title if len(findings.releases) == 1 else "What these releases give away together",
+        title if len(findings.releases) == 1 else text("What these releases give away together"),
         headline or headline_of(findings),
         tuple(_figures(findings)),
         ran,
         tuple(one for one in lines if why[one.attack] not in {None, Why.DOES_NOT_APPLY}),
         tuple(one for one in lines if why[one.attack] == Why.DOES_NOT_APPLY),
-        table(("attack", "outcome", "people exposed#", "worst#", "must be"), rows),
+        table([text(one) for one in HEADINGS], rows),
         _releases(findings),
         None if spread is not None and not findings.exposing else growth_of(findings),
         spread,
@@ -198,14 +200,14 @@ def line_of(finding: Finding) -> FindingView:
         finding.attack,
         finding.mark,
         _outcome(finding),
-        "–" if finding.status == Status.NOT_RUN else f"{finding.people:,} of {finding.population:,}",
+        _people(finding),
         _amount(finding, finding.worst),
         _limit(finding),
         finding.reason or finding.sentence,
         tuple(_notes(finding)),
-        "" if about is None else about.story or about.summary,
+        "" if about is None else text(about.story or about.summary),
         finding.needs,
-        "" if about is None or finding.status != Status.NOT_RUN else about.needs,
+        "" if about is None or finding.status != Status.NOT_RUN else text(about.needs),
         tuple(case.get("steps", ())),
         case.get("picture"),
         _calibration(finding.details.get("calibration") or ()),
@@ -223,8 +225,8 @@ def _spread(findings: Findings) -> IntervalCounts | None:
         "edges": known["edges"],
         "counts": known["counts"],
         "limit": first.limit,
-        "unit": "the probability of the likeliest value of a person",
-        "of": "people",
+        "unit": text("the probability of the likeliest value of a person"),
+        "of": text("people"),
     }
 
 
@@ -234,23 +236,29 @@ def _todo(exposing: Sequence[str]) -> list[Advice]:
     about = [known[name] for name in exposing if name in known]
     pairs = [list(zip_longest(one.prevention, one.command.splitlines(), fillvalue="")) for one in about]
     inturn = [pair for turn in zip_longest(*pairs) for pair in turn if pair is not None and pair[0]]
-    found = {sentence: Advice(sentence, command=command) for sentence, command in reversed(inturn)}
+    found = {sentence: Advice(text(sentence), command=command) for sentence, command in reversed(inturn)}
     return list(reversed(found.values()))[:_MOST]
 
 
 def _outcome(finding: Finding) -> str:
     """How an attack ended, in a few words."""
     if not finding.decides:
-        return "not counted"
+        return text("not counted")
     if finding.why is None:
-        return str(finding.status)
+        return text(str(finding.status))
     if finding.why == Why.NEEDS_INPUT and finding.needs:
-        return f"needs {listed([_short(need) for need in finding.needs], 'or')}"
-    return "needs input" if finding.why == Why.NEEDS_INPUT else str(finding.why).replace("_", " ")
+        return text("needs {inputs}", inputs=listed([_short(need) for need in finding.needs], "or"))
+    return text("needs input" if finding.why == Why.NEEDS_INPUT else str(finding.why).replace("_", " "))
 
 
 def _short(need: str) -> str:
-    return INPUTS[need].short if need in INPUTS else need
+    return text(INPUTS[need].short) if need in INPUTS else need
+
+
+def _people(finding: Finding) -> str:
+    if finding.status == Status.NOT_RUN:
+        return "–"
+    return text("{part} of {whole}", part=number(finding.people), whole=number(finding.population))
 
 
 def _amount(finding: Finding, value: float | None) -> str:
@@ -262,17 +270,21 @@ def _limit(finding: Finding) -> str:
     """What the measure must keep to: `at most 75%`, or `at least 5`."""
     if finding.limit is None:
         return "–"
-    return f"at {'least' if finding.at_least else 'most'} {_amount(finding, finding.limit)}"
+    return text("at least {limit}" if finding.at_least else "at most {limit}", limit=_amount(finding, finding.limit))
 
 
 def _notes(finding: Finding) -> list[str]:
     notes = [str(finding.details["place"])] if finding.details.get("place") else []
     if finding.measure and None not in {finding.worst, finding.limit}:
         words = finding.measure.partition(": ")[2] or finding.measure  # without its technical name
-        said = f"{words[0].upper()}{words[1:]}: {_amount(finding, finding.worst)} at worst."
-        notes.append(f"{said} It must be {_limit(finding)}.")
+        words = text(words)
+        found = f"{words[0].upper()}{words[1:]}"
+        worst = _amount(finding, finding.worst)
+        notes.append(
+            text("{measure}: {worst} at worst. It must be {limit}.", measure=found, worst=worst, limit=_limit(finding))
+        )
     if not finding.decides:
-        notes.append(_ASIDE.format(first=FIRST, name=finding.attack, limit=finding.limit))
+        notes.append(text(_ASIDE, first=FIRST, name=finding.attack, limit=f"{finding.limit:g}"))
     return notes
 
 
@@ -283,10 +295,13 @@ def _calibration(tenths: Sequence[Mapping[str, float]]) -> Bars | None:
     return {
         "kind": "bars",
         "labels": [f"{one['from']:.1f}" for one in tenths],
-        "series": {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]},
-        "sentence": "How many guesses are right, by their probability.",
-        "unit": "share of people",
-        "across": "probabilities from",
+        "series": {
+            text("claimed"): [one["claim"] for one in tenths],
+            text("right"): [one["right"] for one in tenths],
+        },
+        "sentence": text("How many guesses are right, by their probability."),
+        "unit": text("share of people"),
+        "across": text("probabilities from"),
         "limit": None,
     }
 
@@ -296,7 +311,8 @@ def _calibration(tenths: Sequence[Mapping[str, float]]) -> Bars | None:
 
 def refused(number: int) -> Headline:
     """Return the headline of a release that was refused."""
-    return Headline(BAD, "Refused", f"Release {number} was refused. Nothing was published and nothing was recorded.")
+    said = "Release {number} was refused. Nothing was published and nothing was recorded."
+    return Headline(BAD, text("Refused"), text(said, number=number))
 
 
 def headline_of(findings: Findings) -> Headline:
@@ -305,36 +321,45 @@ def headline_of(findings: Findings) -> Headline:
         return _exposed(findings)
     ran = [one for one in findings if one.status != Status.NOT_RUN]
     if not ran:
-        nothing = f"No attack could be run on {_attacked(findings, together=None)}, so nothing was shown."
-        return Headline(UNSURE, "Nothing shown", nothing)
-    nobody = f"Nobody is exposed by {_attacked(findings, together=any(one.compares for one in ran))}"
+        nothing = "No attack could be run on {releases}, so nothing was shown."
+        return Headline(UNSURE, text("Nothing shown"), text(nothing, releases=_attacked(findings, together=None)))
+    by, names = _attacked(findings, together=any(one.compares for one in ran)), tried(findings)
     if findings.verdict == Verdict.WITHSTOOD:
-        return Headline(GOOD, "Withstood", f"{nobody}. Tried: {tried(findings)}.{not_tried(findings)}")
+        said = text("Nobody is exposed by {releases}. Tried: {attacks}.", releases=by, attacks=names)
+        return Headline(GOOD, text("Withstood"), said + not_tried(findings))
     lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
-    said = f"{nobody}, as far as was tried: {tried(findings)}."
+    said = text("Nobody is exposed by {releases}, as far as was tried: {attacks}.", releases=by, attacks=names)
     if lacking:
-        said += f" {plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing."
+        one, many = (
+            "{count} other attack could not be run and has shown nothing.",
+            "{count} other attacks could not be run and have shown nothing.",
+        )
+        said += f" {counted(lacking, one, many)}"
     if not findings.tested:
-        said += " Nothing compared the releases: what they give away together is not known."
-    return Headline(UNSURE, "Incomplete", said)
+        said += " " + text("Nothing compared the releases: what they give away together is not known.")
+    return Headline(UNSURE, text("Incomplete"), said)
 
 
 def _exposed(findings: Findings) -> Headline:
     """That people are exposed, by the attack that comes first."""
     worst = min(findings.exposing, key=gravity)
     alone = not worst.compares and _many(findings) > 1
-    by = f"one of these {_many(findings):,} releases by itself" if alone else _attacked(findings)
-    number_of = f"{worst.people:,} of {worst.population:,} people"
-    about = registered().get(worst.attack)
-    advice = about.prevention[0] if about is not None and about.prevention else ""
+    by = (
+        text("one of these {count} releases by itself", count=number(_many(findings))) if alone else _attacked(findings)
+    )
+    about, word = registered().get(worst.attack), text("Exposed")
+    advice = text(about.prevention[0]) if about is not None and about.prevention else ""
     if not worst.people:
-        return Headline(BAD, "Exposed", f"More is given away than the limit allows by {by}.", advice)
+        return Headline(BAD, word, text("More is given away than the limit allows by {releases}.", releases=by), advice)
     if worst.bounded:
-        return Headline(
-            BAD, "Exposed", f"Up to {number_of} may be exposed by {by}. {_WHO}", _REGISTER, ("people", "members")
-        )
-    are = "is" if worst.people == 1 else "are"
-    return Headline(BAD, "Exposed", f"{number_of} {are} exposed by {by}.", advice)
+        said = "Up to {part} of {whole} people may be exposed by {releases}. The files alone do not say who is in them."
+        found = text(said, part=number(worst.people), whole=number(worst.population), releases=by)
+        return Headline(BAD, word, found, text(_REGISTER), ("people", "members"))
+    one, many = (
+        "{count} of {whole} people is exposed by {releases}.",
+        "{count} of {whole} people are exposed by {releases}.",
+    )
+    return Headline(BAD, word, counted(worst.people, one, many, whole=number(worst.population), releases=by), advice)
 
 
 def _many(findings: Findings) -> int:
@@ -346,35 +371,44 @@ def _attacked(findings: Findings, *, together: bool | None = True) -> str:
     """What was attacked, and whether releases were compared; None: nothing was."""
     many = _many(findings)
     if many < 2:
-        return "this release" if many else "these releases"
-    how = {True: " together", False: ", each by itself", None: ""}[together]
-    return f"these {many:,} releases{how}"
-
-
-def _has(count: int) -> str:
-    return "has" if count == 1 else "have"
+        return text("this release" if many else "these releases")
+    how = {
+        True: "these {count} releases together",
+        False: "these {count} releases, each by itself",
+        None: "these {count} releases",
+    }[together]
+    return text(how, count=number(many))
 
 
 def tried(findings: Findings) -> str:
     """Return what was run, and with which knowledge: `joint (with a register of people) and updates`."""
     ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
-    names = [f"{one.attack}{_KNOWLEDGE.get(one.details.get('knowledge', ''), '')}" for one in ran]
-    return listed(names) or "nothing"
+    names = [f"{one.attack}{_knowing(one)}" for one in ran]
+    return listed(names) or text("nothing")
+
+
+def _knowing(finding: Finding) -> str:
+    known = _KNOWLEDGE.get(finding.details.get("knowledge", ""), "")
+    return f" {text(known)}" if known else ""
 
 
 def not_tried(findings: Findings) -> str:
     """Return a sentence on what was not run, which has shown nothing; empty where all was."""
     names = sorted(one.attack for one in findings.of(Status.NOT_RUN))
-    return f" Not run: {listed(names)}, which {_has(len(names))} shown nothing." if names else ""
+    one, many = (
+        "Not run: {attacks}, which has shown nothing.",
+        "Not run: {attacks}, which have shown nothing.",
+    )
+    return f" {counted(len(names), one, many, attacks=listed(names))}" if names else ""
 
 
 def withstood(findings: Findings) -> str:
     """Return what a publication withstood, with which releases, and what was not run."""
     if not findings.of(Status.WITHSTOOD):
-        return f" No attack was run on it.{not_tried(findings)}"
+        return f" {text('No attack was run on it.')}{not_tried(findings)}"
     several = any(len(one.releases) > 1 and one.reason is None for one in findings)
-    with_earlier = ", together with earlier releases" if several else ""
-    return f" It withstands {tried(findings)}{with_earlier}.{not_tried(findings)}"
+    said = "It withstands {attacks}, together with earlier releases." if several else "It withstands {attacks}."
+    return f" {text(said, attacks=tried(findings))}{not_tried(findings)}"
 
 
 def _waiting(findings: Findings) -> str:
@@ -384,7 +418,7 @@ def _waiting(findings: Findings) -> str:
     names = [name for name in idle if name in known and known[name].fewest > 1]
     if len(findings.releases) != 1 or not names:
         return ""
-    return f"There is one release only: {listed(names)} could only be run on two or more."
+    return text("There is one release only: {attacks} could only be run on two or more.", attacks=listed(names))
 
 
 # --- figures and tables ----------------------------------------------------------------------------------------------
@@ -394,21 +428,21 @@ def _figures(findings: Findings) -> list[tuple[str, str]]:
     shown = []
     exposing, not_run = findings.exposing, findings.of(Status.NOT_RUN)
     if len(findings):
-        ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
+        ended = [text("{part} of {whole} expose people", part=len(exposing), whole=len(findings) - len(not_run))]
         lacking = sum(one.why != Why.DOES_NOT_APPLY for one in not_run)
-        ended += [f"{lacking} could not be run"] if lacking else []
-        shown.append(("Attacks", ", ".join(ended)))
+        ended += [text("{count} could not be run", count=lacking)] if lacking else []
+        shown.append((text("Attacks"), ", ".join(ended)))
     certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)
     highest = _highest(findings)
     if certain:
-        shown.append(("People whose value is certain", f"{certain:,}"))
+        shown.append((text("People whose value is certain"), number(certain)))
     elif highest is not None:
-        shown.append(("Highest probability of a value", percent(highest)))
+        shown.append((text("Highest probability of a value"), percent(highest)))
     if findings.releases:
         rows = sum(one.rows for one in findings.releases)
-        shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
+        shown.append((text("Read"), f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
         smallest = min(one.smallest for one in findings.releases)
-        shown.append(("Smallest group in any release", plural(smallest, "row")))
+        shown.append((text("Smallest group in any release"), plural(smallest, "row")))
     return shown
 
 
@@ -434,7 +468,8 @@ def _releases(findings: Findings) -> TableView:
         )
         for one in findings.releases
     ]
-    return table((*headings, "most common value#"), rows, "What a recipient counts")
+    shown = [text(one) for one in (*headings, "most common value#")]
+    return table(shown, rows, text("What a recipient counts"))
 
 
 # --- how the risk grew -----------------------------------------------------------------------------------------------
@@ -456,19 +491,19 @@ def growth_of(findings: Findings) -> RiskGrowth | None:
         return None
     known = registered()
     alone = {name for name in shown if name in known and known[name].per_release}
-    called = {name: f"{name} (not counted)" if name in aside else name for name in shown}
+    called = {name: f"{name} ({text('not counted')})" if name in aside else name for name in shown}
     lines = tuple(
         GrowthLine(called[name], tuple((one.release, one.people) for one in points), name not in alone)
         for name, points in shown.items()
     )
-    sentences = ["How many people each attack exposes once the releases up to this one are out."]
-    sentences += ["Hollow marks without a line: attacks that judge each release by itself."] if alone else []
-    sentences += ["Attacks that expose nobody are not shown."] if len(shown) < len(findings.timeline) else []
+    sentences = [text("How many people each attack exposes once the releases up to this one are out.")]
+    sentences += [text("Hollow marks without a line: attacks that judge each release by itself.")] if alone else []
+    sentences += [text("Attacks that expose nobody are not shown.")] if len(shown) < len(findings.timeline) else []
     sentences.append(_course(lines, shown.values(), releases))
     by_release = [dict(line.points) for line in lines]
     rows = [(f"{one}", *(number(points.get(one)) for points in by_release)) for one in releases]
-    headings = ("after release#", *(f"{line.attack}#" for line in lines))
-    return RiskGrowth(lines, releases, " ".join(sentences), table(headings, rows, "People exposed, as a table"))
+    headings = (text("after release#"), *(f"{line.attack}#" for line in lines))
+    return RiskGrowth(lines, releases, " ".join(sentences), table(headings, rows, text("People exposed, as a table")))
 
 
 def _course(lines: Sequence[GrowthLine], points: Any, releases: Sequence[int]) -> str:
@@ -478,13 +513,16 @@ def _course(lines: Sequence[GrowthLine], points: Any, releases: Sequence[int]) -
         since = _first(own)
         if since and line.joined:
             people = plural(own[-1].people, "person", "people")
-            said.append(f"{line.attack} exposes {people} at the end, the first {since}")
+            end = "{attack} exposes {people} at the end, the first {since}"
+            said.append(text(end, attack=line.attack, people=people, since=since))
         elif since:
             worst = max(own, key=lambda point: point.people)
             people = plural(worst.people, "person", "people")
-            said.append(f"{line.attack} exposes {people} in release {worst.release}, the most in any")
+            most = "{attack} exposes {people} in release {release}, the most in any"
+            said.append(text(most, attack=line.attack, people=people, release=worst.release))
     if not said:
-        return f"None of the attacks shown exposes anybody, from release {releases[0]} to release {releases[-1]}."
+        none = "None of the attacks shown exposes anybody, from release {first} to release {last}."
+        return text(none, first=releases[0], last=releases[-1])
     return "; ".join(said) + "."
 
 
@@ -494,6 +532,7 @@ def _first(points: Sequence[Point]) -> str:
     for point in points:
         if point.people:
             looked = point.release == before + 1
-            return f"with release {point.release}" if looked else f"between releases {before + 1} and {point.release}"
+            said = "with release {last}" if looked else "between releases {first} and {last}"
+            return text(said, first=before + 1, last=point.release)
         before = point.release
     return ""

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from reissue.attacks.findings import Findings
 from reissue.files.tables import write_text
+from reissue.language import current, text
 from reissue.ledger.recorded import Recorded
 from reissue.outcome.costs import Costs, cost_of
 from reissue.outcome.costs import view_of as costs_view
@@ -85,7 +86,7 @@ def report_html(
 
 def publication_html(made: PublicationInMemory) -> str:
     """Return the report of a publication, or of a dry run of one."""
-    title = f"Release {made.number}, attacked together with all earlier ones"
+    title = text("Release {number}, attacked together with all earlier ones", number=made.number)
     utility = {"this release": [cost_of(made.release)]}
     return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
 
@@ -93,7 +94,7 @@ def publication_html(made: PublicationInMemory) -> str:
 def release_html(releases: Sequence[Recorded], number: int) -> str:
     """Return the report of one release as its ledger has it, with how the risk grew up to it."""
     record = releases[number - 1].record
-    title = f"Release {number}, as it was recorded on {record.time[:10]}"
+    title = text("Release {number}, as it was recorded on {day}", number=number, day=record.time[:10])
     return report_html(findings_until(releases, number), title=title, warnings=record.warnings)
 
 
@@ -123,6 +124,7 @@ def environment() -> Environment:
     )
     environment.filters |= {"code": _code, "number": number, "drawing": drawing, "intervals": interval_chart}
     environment.globals |= {"symbols": _SYMBOLS, "inputs": INPUTS, "version": __version__}
+    environment.globals |= {"_": text, "language": current}
     return environment
 
 

@@ -10,6 +10,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.confidence import Calibration, Confidences, Marginal, calibrate, tenths
 from reissue.errors import CannotRunError
+from reissue.language import counted, localized, text
 from reissue.protection import LIMIT, Protection
 from reissue.published.series import Series
 from reissue.solver import Posterior
@@ -420,35 +421,44 @@ def _compared(judged: Judgment) -> str:
 
 def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: Worst) -> str:
     limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
-    limited = f"{protection.limit:.3g}" if protection.uniform else "its limit"
-    bound = f"with a probability above {limited}"
-    value = "a value" if protection.every_value else "a protected value"
+    limited = localized(f"{protection.limit:.3g}") if protection.uniform else text("its limit")
+    value = text("a value" if protection.every_value else "a protected value")
     if not any(marginal.view.protected.any() for marginal in judged.marginals):
-        return "No value that the policy protects occurs in these releases, so nobody can be linked to one."
+        return text("No value that the policy protects occurs in these releases, so nobody can be linked to one.")
     if not number:
-        learnt = "" if judged.without is None else " Learning which people tend to have which value does not help."
-        nobody = f"Nobody can be linked to {value} {bound}, all releases solved for everyone at once."
-        return f"{nobody}{_at_worst(worst, protection)}{learnt}"
+        nobody = (
+            "Nobody can be linked to {value} with a probability above {limit}, all releases solved for everyone at "
+            "once."
+        )
+        said = text(nobody, value=value, limit=limited) + _at_worst(worst, protection)
+        unhelpful = text("Learning which people tend to have which value does not help.")
+        return said if judged.without is None else f"{said} {unhelpful}"
     sure, learnt = int(judged.surest.sure.sum()), _by_learning(judged, exposed, limit)
-    surely = f"; the value of {sure:,} is certain" if sure else ""
-    column = f" of '{worst.column}'" if worst.column and len(protection.columns) > 1 else ""
-    linked = f"{number:,} of {everyone:,} people can be linked to {value}{column} {bound}{learnt}{surely}."
+    surely = "; " + counted(sure, "the value of {count} is certain", "the value of {count} is certain") if sure else ""
+    column = text(" of '{column}'", column=worst.column) if worst.column and len(protection.columns) > 1 else ""
+    said = "{part} of {whole} people can be linked to {value} with a probability above {limit}{more}."
+    part, whole = localized(f"{number:,}"), localized(f"{everyone:,}")
+    linked = text(said, part=part, whole=whole, value=value + column, limit=limited, more=learnt + surely)
     linked += _at_worst(worst, protection)
     known = judged.confirmed(limit)
     if judged.hits is None and known is not None and known[0]:
-        return f"{linked} Of {known[0]:,} guesses about today's values that are as sure {known[1]:,} are right."
+        today = "Of {count} guesses about today's values that are as sure {right} are right."
+        return f"{linked} {text(today, count=localized(f'{known[0]:,}'), right=localized(f'{known[1]:,}'))}"
     if judged.hits is None:
         return f"{linked} {_compared(judged)}"
     hits = int(judged.hits[exposed].sum())
-    return f"{linked} Of these {number:,} guesses {hits:,} are right."
+    right = text("Of these {count} guesses {right} are right.", count=part, right=localized(f"{hits:,}"))
+    return f"{linked} {right}"
 
 
 def _at_worst(worst: Worst, protection: Protection) -> str:
     """The surest link beside what anybody would guess without the releases."""
     if worst.prior is None:
         return ""
-    own = "" if protection.uniform else f" (limit {_share(worst.limit)})"
-    return f" At worst the posterior is {_share(worst.posterior)}{own}, where the prior is {_share(worst.prior)}."
+    own = "" if protection.uniform else text(" (limit {limit})", limit=localized(_share(worst.limit)))
+    said = "At worst the posterior is {posterior}, where the prior is {prior}."
+    highest, before = localized(_share(worst.posterior)) + own, localized(_share(worst.prior))
+    return f" {text(said, posterior=highest, prior=before)}"
 
 
 def _share(share: float) -> str:
