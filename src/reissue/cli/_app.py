@@ -85,7 +85,8 @@ app = typer.Typer(
     cls=CommandGroup,
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init DATA`, which may be CSV, Excel, SPSS, Stata, SAS, Parquet or a database; or see "
-    "`reissue demo`. `reissue explain WORD` says what a word means. Exit codes: 0 fine, 1 requirement not met, "
+    "`reissue demo`. `reissue explain WORD` says what a word means. `--language de` or `fr`, after any command, or "
+    "REISSUE_LANGUAGE gives verdicts and reports in German or French. Exit codes: 0 fine, 1 requirement not met, "
     "2 bad input, 3 nothing could be tested, 4 recorded but not written, 5 a ledger is not provable, 70 a bug.",
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks would show the values of variables
@@ -97,13 +98,6 @@ app = typer.Typer(
 def _top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", metavar="", help="Show the version and stop.")] = False,
-    language: Annotated[  # noqa: ARG001  # `run` takes it, wherever it is written
-        str | None,
-        typer.Option(
-            metavar="de|en|fr",
-            help="The language of verdicts and reports, also after a command. Default: REISSUE_LANGUAGE, else English.",
-        ),
-    ] = None,
 ) -> None:
     if version:
         from reissue._version import __version__
