@@ -9,7 +9,7 @@ from reissue.attacks import Attack, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
 from reissue.attacks.stories import Bars, IntervalCounts, Picture
 from reissue.errors import Why
-from reissue.language import counted, text
+from reissue.language import counted, localized, text
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.publishing.changes import Advice
 from reissue.words import listed, number, percent, plural
@@ -459,11 +459,11 @@ def _releases(findings: Findings) -> TableView:
         (
             f"{one.number}",
             one.name,
-            f"{one.rows:,}",
-            f"{one.groups:,}",
-            f"{one.rows / one.groups:,.1f}" if one.groups else "–",
-            f"{one.smallest:,}",
-            f"{one.unique:,}",
+            number(one.rows),
+            number(one.groups),
+            localized(f"{one.rows / one.groups:,.1f}") if one.groups else "–",
+            number(one.smallest),
+            number(one.unique),
             "–" if one.share is None else percent(one.share),
         )
         for one in findings.releases

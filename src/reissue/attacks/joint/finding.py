@@ -366,20 +366,27 @@ def _by_learning(judged: Judgment, exposed: Bools, limit: float) -> str:
     number = int(_only_learned(judged, exposed, limit).sum())
     if judged.without is None:
         return ""
-    return f" ({number:,} of them only by learning which people tend to have which value)" if number else ""
+    learning = " ({count} of them only by learning which people tend to have which value)"
+    return text(learning, count=localized(f"{number:,}")) if number else ""
 
 
 def _before(judged: Judgment) -> str:
     """That some people were exposed before: no release can take that back."""
     number = 0 if judged.before is None else int(judged.before.sum())
-    people = "1 person was" if number == 1 else f"{number:,} people were"
-    return f" Beside them {people} exposed by earlier releases already." if number else ""
+    one, many = (
+        "Beside them {count} person was exposed by earlier releases already.",
+        "Beside them {count} people were exposed by earlier releases already.",
+    )
+    return f" {counted(number, one, many)}" if number else ""
 
 
 def _strangers(number: int) -> str:
     """That the adversary does not know the people of some records: nothing bounds how far confidences are off."""
-    records = "1 record is" if number == 1 else f"{number:,} records are"
-    return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
+    one, many = (
+        "{count} record is of people whom the register lacks: how far this is off has no bound.",
+        "{count} records are of people whom the register lacks: how far this is off has no bound.",
+    )
+    return f" {counted(number, one, many)}" if number else ""
 
 
 def _spread(judged: Judgment, limit: float) -> dict[str, list[float]]:
@@ -411,12 +418,14 @@ def _by_column(judged: Judgment, limit: float) -> dict[str, dict[str, object]]:
 def _compared(judged: Judgment) -> str:
     """How far guesses of which some are tested can be relied on."""
     if judged.today is None:
-        return "Whether the guesses are right is not known here."
+        return text("Whether the guesses are right is not known here.")
     number, confidence, right = judged.today
-    return (
+    said = (
         "Whether these are right is not known here: they are about values in earlier releases. Of the likeliest values "
-        f"of {number:,} people today, with a mean probability of {confidence:.0%}, {right:.0%} are right."
+        "of {count} people today, with a mean probability of {mean}, {right} are right."
     )
+    shares = {"mean": localized(f"{confidence:.0%}"), "right": localized(f"{right:.0%}")}
+    return text(said, count=localized(f"{number:,}"), **shares)
 
 
 def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: Worst) -> str:
