@@ -114,7 +114,9 @@ def _suppressing(policy: Policy) -> Change:
 
 def _weaker(policy: Policy) -> list[Change]:
     """A policy that asks for less in one respect each; what it gives away is attacked as ever."""
-    text, found = str(policy.require), []
+    text, found = str(policy.require), list[Change]()
+    if policy.draws:
+        return found  # values are protected by chance: the requirement protects who is who
     if policy.options.get(_BY_ITSELF) is True:
         options = {name: value for name, value in policy.options.items() if name != _BY_ITSELF}
         words = "Judge cohorts that look alike together instead of each one by itself"

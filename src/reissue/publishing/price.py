@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from reissue._notebook import notebook
-from reissue.attacks.findings import FIRST, Findings, Status
+from reissue.attacks.findings import Findings, Status
 from reissue.errors import InputError, NotMetError
 from reissue.policy import Policy
 from reissue.publishing.changes import Change
@@ -53,6 +53,11 @@ class TriedChange:
     posterior: float | None
     withstood: bool
     """Whether it would have been published."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known what it gives away: of a change of the policy only by a posterior."""
+        return self.posterior is not None or "policy" not in self.change.sections
 
     @property
     def others(self) -> float | None:
@@ -103,7 +108,7 @@ class Price:
     @property
     def cheaper(self) -> tuple[TriedChange, ...]:
         """The changes by which less is lost and nobody is exposed, the most effective first; three at most."""
-        better = [one for one in self.tried if one.withstood and one.loss < self.loss - _WORTH]
+        better = [one for one in self.tried if one.withstood and one.judged and one.loss < self.loss - _WORTH]
         return tuple(sorted(better, key=lambda one: one.loss)[:MOST])
 
     @property
@@ -136,8 +141,10 @@ class Price:
 
     def with_findings(self, findings: Findings) -> "Price":
         """With what the verdict's attack says, and all others."""
-        first = next((one for one in findings if one.attack == FIRST and one.status != Status.NOT_RUN), None)
-        worst, limit = (None, None) if first is None else (first.worst, first.limit)
+        ran = [one for one in findings if one.status != Status.NOT_RUN and one.limit and one.worst is not None]
+        sure = [one for one in ran if "posterior" in (one.measure or "")]
+        surest = max(sure, key=lambda one: one.worst or 0.0, default=None)
+        worst, limit = (None, None) if surest is None else (surest.worst, surest.limit)
         return replace(self, posterior=worst, limit=limit, findings=findings)
 
 

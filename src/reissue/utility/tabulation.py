@@ -131,10 +131,13 @@ def paired_rows(release: Release, rows: int = 8) -> PairedRows:
     names = [name for name in table.frame.columns if name in {*schema.quasi, *schema.sensitive, *schema.kept}]
     kept = np.flatnonzero(draft.groups >= 0)
     chosen = kept[np.linspace(0, len(kept) - 1, min(rows, len(kept)), dtype=np.int64)] if len(kept) else kept
-    before = table.frame[chosen].select(names)
+    before = after = table.frame[chosen].select(names)
+    if release.drawn is not None:  # the table has the published values
+        known = release.drawn.true[chosen]
+        true = release.drawn.values[np.maximum(known, 0)].select(pl.when(pl.Series(known >= 0)).then(pl.all()))
+        before = before.with_columns(true.select(name for name in true.columns if name in names))
     if not draft.form.boxes:
         return PairedRows(before, next(iter(release.tables.values())).head(len(chosen)), same=False)
-    after = before.clone()
     for place, name in enumerate(schema.quasi):
         lo, hi = (ends[place][draft.groups[chosen]] for ends in (release.boxes.lo, release.boxes.hi))
         after = after.with_columns(pl.Series(name, table.taxonomies[place].text(lo, hi), dtype=pl.String))
