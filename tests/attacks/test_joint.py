@@ -246,3 +246,19 @@ def test_a_register_that_lacks_people_says_so() -> None:
     whole = joint(series, knowledge=Knowledge(members=[people(A=1, B=2, C=3)]))
     assert whole.details["strangers"] == 0
     assert "lacks" not in whole.sentence
+
+
+def test_a_policy_bounds_how_many_guesses_are_right_on_average() -> None:
+    months = list(synth.Population(seed=3, people=200).months(2))
+    plain = synth.schema()
+    releases = [ri.anonymize(month, plain, "k=20", seed=1) for month in months]
+    found = ri.attack(releases, replace(plain, policy={"limit": 0.99}), only="joint")["joint"]
+    assert 0 < found.details["without"] < found.details["average"] < 1
+    assert found.details["average_limit"] is None
+    lower = {"limit": 0.99, "average": found.details["average"] - 0.01}
+    judged = ri.attack(releases, replace(plain, policy=lower), only="joint")["joint"]
+    assert judged.status == "exposed"
+    assert judged.people == found.people
+    assert "on average" in judged.sentence
+    higher = {"limit": 0.99, "average": found.details["average"] + 0.01}
+    assert ri.attack(releases, replace(plain, policy=higher), only="joint")["joint"].status == found.status

@@ -28,6 +28,7 @@ _OPEN: Mapping[str, Any] = {"sensitive_values": ["none of these"]}
 _POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], **_OPEN}
 _INVARIANCE = {**_POOL, "require": "m-unique=3", "method": "invariance", "counterfeits": 1}
 _PARTS = {"require": "k=4", "method": "mondrian", "attacks": ["joint"], "sensitive_values": ["none of these"]}
+_RANDOMIZED = {"require": "k=5", "values": "randomized", "limit": 0.9, "randomized": {"class_size": 60}}
 _SERIES = ("--schema", "schema.toml", "--require", "m-unique=2", "--method", "invariance", "--memory", "x.memory")
 
 
@@ -73,6 +74,10 @@ def _files() -> Iterator[tuple[str, Scenario]]:
     schema, stream, one = ("--schema", "schema.toml"), ("--engine", "stream", "--out", "1-out"), ("1.csv", "1.parquet")
     elsewhere = (*_HERE, "--key", "../keys/x.key", "--schema", "invariance.toml", "--out", "1.out.csv")
     yield "publish with the key elsewhere", Scenario(("publish", one[0], *elsewhere))
+    drawn = ("publish", "1.csv", *_HERE, "--schema", "randomized.toml", "--out", "1.out.csv")
+    yield "publish randomized values", Scenario(drawn)
+    more = ("publish", "2.csv", *_HERE, "--out", "2.out.csv")
+    yield "publish the next randomized values", Scenario(more, "publish randomized values")
     yield "publish by codes", Scenario(("publish", one[1], *_HERE, "--schema", "invariance.toml", *stream))
     yield "export", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a.csv"), "publish")
     yield "export a folder", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a"), "publish in parts")
@@ -100,6 +105,7 @@ def _files() -> Iterator[tuple[str, Scenario]]:
 _KILLED = {
     "publish with the key elsewhere": "keys/x.key",
     "publish": "work/x.ledger/files/",
+    "publish randomized values": "work/x.ledger/files/",
     "publish in parts": "work/1-out",
     "publish by codes": "work/x.ledger.head",
     "begin a series": "work/x.memory",
@@ -134,6 +140,7 @@ def lay_out(root: Path) -> None:
         "amended": {**_POOL, "require": "k=6"},
         "invariance": _INVARIANCE,
         "parts": _PARTS,
+        "randomized": _RANDOMIZED,
     }
     for name, policy in policies.items():
         (work / f"{name}.toml").write_text(replace(synth.schema(), policy=dict(policy), updates={}).dumps())

@@ -142,7 +142,7 @@ class Price:
     def with_findings(self, findings: Findings) -> "Price":
         """With what the verdict's attack says, and all others."""
         ran = [one for one in findings if one.status != Status.NOT_RUN and one.limit and one.worst is not None]
-        sure = [one for one in ran if "posterior" in (one.measure or "")]
+        sure = [one for one in ran if "posterior" in (one.measure or "") and one.decides]
         surest = max(sure, key=lambda one: one.worst or 0.0, default=None)
         worst, limit = (None, None) if surest is None else (surest.worst, surest.limit)
         return replace(self, posterior=worst, limit=limit, findings=findings)

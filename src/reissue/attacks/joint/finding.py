@@ -11,7 +11,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.confidence import Calibration, Confidences, Marginal, calibrate, tenths
 from reissue.errors import CannotRunError
 from reissue.language import counted, localized, text
-from reissue.protection import LIMIT, Protection
+from reissue.protection import LIMIT, Protection, average_of
 from reissue.published.series import Series
 from reissue.solver import Posterior
 
@@ -19,6 +19,7 @@ __all__ = [
     "LIMIT",
     "NAME",
     "AssumedKnowledge",
+    "AverageGuess",
     "Judgment",
     "Worst",
     "exposed_of",
@@ -230,18 +231,62 @@ def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None =
     everyone = judged.surest.release >= 0
     exposed = exposed_of(judged, limit)
     number, worst = int(exposed.sum()), Worst.of(judged, limit)
+    guesses = AverageGuess.of(judged, average_of(series.schema.policy))
+    said = _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.adversary.strangers)
     return Finding(
         NAME,
-        Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.adversary.strangers),
+        Status.EXPOSED if number or guesses.too_many else Status.WITHSTOOD,
+        said + guesses.sentence,
         tuple(dict.fromkeys(series.numbers if numbers is None else numbers)),
         people=number,
         population=int(everyone.sum()),
         measure="posterior: the probability of a sensitive value for a person, all releases solved together",
         worst=worst.posterior,
         limit=worst.limit,
-        details=_details(judged, exposed, limit, worst),
+        details=_details(judged, exposed, limit, worst) | guesses.as_dict(),
     )
+
+
+@dataclass(frozen=True)
+class AverageGuess:
+    """How many of the surest guesses about the newest release are right: one of a protected value for each person."""
+
+    average: float
+    """As the adversary expects, or as it is where the truth is known and more are right."""
+    without: float
+    """Of guesses without the releases: all of the commonest value."""
+    allowed: float | None
+    """By the policy's `average`."""
+
+    @classmethod
+    def of(cls, judged: Judgment, allowed: float | None) -> "AverageGuess":
+        """From the posterior of the values of all columns together."""
+        marginal, place = judged.marginals[-1], len(judged.posterior.releases) - 1
+        chance = marginal.largest(place)[2]
+        if not len(chance):
+            return cls(0.0, 0.0, allowed)
+        right = 0.0 if judged.today is None else judged.today[2]
+        common = np.where(marginal.view.protected, marginal.priors[place], 0.0)
+        return cls(max(float(chance.mean()), right), float(common.max(initial=0.0)), allowed)
+
+    @property
+    def too_many(self) -> bool:
+        """Whether more are right than the policy allows."""
+        return self.allowed is not None and self.average > self.allowed + _SLACK
+
+    @property
+    def sentence(self) -> str:
+        """What the policy allows, beside what is found; nothing where it allows any."""
+        if self.allowed is None:
+            return ""
+        return (
+            f" The surest guess is right for {self.average:.1%} of people on average, without the releases for "
+            f"{self.without:.1%} (allowed: {self.allowed:.1%})."
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """For the details of the finding."""
+        return {"average": self.average, "without": self.without, "average_limit": self.allowed}
 
 
 @dataclass(frozen=True)
