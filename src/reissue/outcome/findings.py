@@ -283,7 +283,9 @@ def _notes(finding: Finding) -> list[str]:
         notes.append(
             text("{measure}: {worst} at worst. It must be {limit}.", measure=found, worst=worst, limit=_limit(finding))
         )
-    if not finding.decides:
+    if finding.details.get("published_values"):
+        notes.append("Not counted in the verdict, which is about true values: `posterior` judges those.")
+    elif not finding.decides:
         notes.append(text(_ASIDE, first=FIRST, name=finding.attack, limit=f"{finding.limit:g}"))
     return notes
 

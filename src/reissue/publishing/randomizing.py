@@ -74,7 +74,9 @@ class ValuesState:
     VERSION: ClassVar[int] = 1
 
     asked: str
-    """Settings and limits, which stay the same for the whole series, as JSON."""
+    """What the schema says of settings, limits and changes, which stays the same for the whole series, as JSON."""
+    settings: str
+    """All settings, with the defaults of the version of Reissue that the series began with, as JSON."""
     values: pl.DataFrame
     """The sensitive columns: a row for each value that may be published, whose number is its code."""
     scales: tuple[pl.DataFrame, ...]
@@ -198,7 +200,7 @@ def draw_values(
         If the table cannot be randomized, or the settings are not those of the series.
     """
     _refuse_table(table)
-    asked = _asked(table.schema, settings)
+    asked = _asked(table.schema)
     if before is None:
         before = _begun(table, settings, asked)
     elif before.asked != asked:
@@ -207,6 +209,7 @@ def draw_values(
             "with: what its releases tell of people's values was computed by those. Change them back (`reissue ledger "
             "amend`), or begin a new series."
         )
+    settings = RandomizedSettings(**json.loads(before.settings))
     places = _places(before.scales, table.codings)
     classes = before.classes.of(np.stack([place[own] for place, own in zip(places, table.codes, strict=True)]))
     state, made, true, known = _prepared(table, people, classes, settings, before, key, number)
@@ -298,10 +301,10 @@ def _refuse_table(table: Table) -> None:
             )
 
 
-def _asked(schema: Schema, settings: RandomizedSettings) -> str:
-    keys = ("limit", "gain", "sensitive_values", "harmless_values", "missing_is_sensitive", "average")
+def _asked(schema: Schema) -> str:
+    keys = ("randomized", "limit", "gain", "sensitive_values", "harmless_values", "missing_is_sensitive", "average")
     limits = {key: schema.policy[key] for key in keys if key in schema.policy}
-    said = {"limits": limits, "updates": dict(schema.updates), **settings.as_json()}
+    said = {"policy": limits, "updates": dict(schema.updates)}
     return json.dumps(said, sort_keys=True, default=str)
 
 
@@ -320,7 +323,8 @@ def _begun(table: Table, settings: RandomizedSettings, asked: str) -> ValuesStat
     people = Remembered(-1, none, none, none, none, none, _no_beliefs(values.height))
     priors, first = np.empty((0, 0, len(classes), values.height)), np.empty((0, 0, 0))
     counted = nothing, nothing, 0.0, 1.0
-    return ValuesState(asked, values, scales, classes, people, *counted, priors, change, first, none, none)
+    said = json.dumps(settings.as_json())
+    return ValuesState(asked, said, values, scales, classes, people, *counted, priors, change, first, none, none)
 
 
 def _no_beliefs(size: int) -> Any:
