@@ -13,6 +13,8 @@ FAR = 4.0
 _HALVES = "distance from the true coefficient; 1 is where its 95% interval ends"
 _INSIDE = {True: "yes", False: "no", None: "–"}
 _ESTIMATES = ("estimate", "true#", "95% interval#", "published#", "95% interval#", "within the true interval")
+_CORRECTED = ("estimated#", "95% interval#")
+"""Where values are randomized."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,18 @@ def _means(found: Comparison) -> Computed:
 
 
 def _estimates(lines: Sequence[Line]) -> TableView:
-    return table(
-        _ESTIMATES, [(line.name, *_cells(line.true), *_cells(line.published), _INSIDE[line.inside]) for line in lines]
-    )
+    corrected = any(line.estimated is not None for line in lines)
+    rows = [
+        (
+            line.name,
+            *_cells(line.true),
+            *_cells(line.published),
+            *(_cells(line.estimated) if corrected else ()),
+            _INSIDE[line.inside],
+        )
+        for line in lines
+    ]
+    return table((*_ESTIMATES[:5], *(_CORRECTED if corrected else ()), _ESTIMATES[5]), rows)
 
 
 def _cells(one: Estimate | None) -> tuple[str, str]:

@@ -15,7 +15,9 @@ from reissue._arrays import Bools, Floats
 from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.published import PublishedRelease
-from reissue.utility.records import Formula, PublishedRecords, Records, Scale, groups_of, scale_of
+from reissue.randomized import regression
+from reissue.utility.records import Formula, PublishedRecords, Records, Scale, groups_of, numbers_in, scale_of
+from reissue.utility.rows import Rows, Term, Weighted
 
 __all__ = ["NORMAL", "Comparison", "Estimate", "Line", "means_of", "models_of"]
 
@@ -39,13 +41,16 @@ class Line:
     name: str
     true: Estimate | None
     published: Estimate | None
+    estimated: Estimate | None = None
+    """Where values are randomized: what the published ones are corrected to (`ri.estimate`)."""
 
     @property
     def inside(self) -> bool | None:
-        """Whether the published estimate lies in the interval of the true one; None if one is missing."""
-        if self.true is None or self.published is None:
+        """Whether the published (or estimated) number lies in the interval of the true one; None if one is missing."""
+        shown = self.estimated or self.published
+        if self.true is None or shown is None:
             return None
-        return self.true.low <= self.published.value <= self.true.high
+        return self.true.low <= shown.value <= self.true.high
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,11 @@ def _compared(table: Table, published: PublishedRelease, text: str, compute: _Co
     formula = Formula.parse(text, [*schema.quasi, *schema.sensitive, *schema.kept])
     run = compute(table, formula)
     true, people = run(Records(table))
-    seen, records = run(PublishedRecords(table, published))
-    lines = (Line(name, true.get(name), seen.get(name)) for name in {**true, **seen})
+    shown = PublishedRecords(table, published)
+    seen, records = run(shown)
+    rows = Rows.of_published(published)
+    found = {} if rows is None else _corrected(shown, rows, formula, means=compute is _means)
+    lines = (Line(name, true.get(name), seen.get(name), found.get(name)) for name in {**true, **seen, **found})
     return Comparison(str(formula), round(people), records, tuple(lines))
 
 
@@ -162,6 +170,52 @@ def _independent(columns: Floats) -> list[int]:
 
 def _estimate(value: float, error: float) -> Estimate:
     return Estimate(float(value), float(value - NORMAL * error), float(value + NORMAL * error))
+
+
+# --- randomized values -----------------------------------------------------------------------------------------------
+
+
+def _corrected(shown: PublishedRecords, rows: Rows, formula: Formula, *, means: bool) -> dict[str, Estimate]:
+    """The same numbers, corrected for randomized values."""
+    table = shown.table
+
+    def term(column: str, scale: Scale) -> Term:
+        if column not in rows.side.values.columns:
+            return Term(scale.labels, by_row=shown.expect(column, scale)[rows.places])
+        return Term(scale.labels, by_value=numbers_in(table, column, scale, rows.side.values[column]))
+
+    outcome = scale_of(table, formula.outcome, bands=True)
+    of = groups_of if means else scale_of
+    scales = [(one.column, of(table, one)) for one in formula.terms]
+    if not means:
+        scales = [(column, _without_base(scale)) for column, scale in scales]
+    data = Weighted.of(rows, [term(formula.outcome.column, outcome), *(term(*one) for one in scales)])
+    if means:
+        return _corrected_means(data, outcome.labels, scales[0][1].labels)
+    labels = ["intercept", *(label for _, scale in scales for label in scale.labels)]
+    every = [np.broadcast_to(one, (*data.weights.shape, one.shape[2])) for one in data.terms]
+    x = np.concatenate([np.ones((*data.weights.shape, 1)), *every[1:]], axis=2)
+    try:
+        found = regression(data.weights, x, every[0][..., 0])
+    except InputError:
+        return {}
+    pairs = zip(labels, found.value.tolist(), found.error.tolist(), strict=True)
+    return {name: _estimate(value, error) for name, value, error in pairs}
+
+
+def _corrected_means(data: Weighted, outcomes: Sequence[str], groups: Sequence[str]) -> dict[str, Estimate]:
+    """Weighted means; errors by linearization."""
+    found = {}
+    for place, group in enumerate(groups):
+        member = data.weights * data.terms[1][..., place]
+        total = float(member.sum())
+        for number, outcome in enumerate(outcomes):
+            if total > 1e-9:
+                part = (member * data.terms[0][..., number]).sum(1)
+                mean = float(part.sum()) / total
+                error = float(np.linalg.norm(part - mean * member.sum(1))) / total
+                found[f"{outcome} | {group}"] = _estimate(mean, error)
+    return found
 
 
 # --- means and shares ------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reissue._notebook import notebook
 from reissue.data.table import Table
 from reissue.engines.registry import MEMORY, open_where_it_lies
@@ -267,10 +269,13 @@ def _of_release(
     means: Sequence[str],
 ) -> Utility:
     """The losses of a release, by the table that it was made of."""
+    release = _with_true_values(release)
     # Group sizes count rows, but k counts people if they have repeated records.
     k = release.requirement.group_size if release.table.people is None else None
-    tables = read_published(release, release.schema) if plan is not None or models or means else None
-    published = from_boxes(release) if tables is None or plan is None else from_tables(release.table, tables)
+    asked = plan is not None or models or means or release.drawn is not None
+    tables = read_published(release, release.schema) if asked else None
+    boxes = tables is None or (plan is None and release.drawn is None)
+    published = from_boxes(release) if tables is None or boxes else from_tables(release.table, tables)
     found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
     return found if tables is None else _computed(found, release.table, tables, models, means)
 
@@ -278,6 +283,15 @@ def _of_release(
 def compare(original: Any, published: Any, schema: Any, *, queries: int | None = 1000, **asked: Any) -> Utility:
     """Return what `measure` does: its earlier name, with another number of queries by default."""
     return measure(original, published, schema, queries=queries, **asked)
+
+
+def _with_true_values(release: Release) -> Release:
+    """The release with true values in its own table, where published ones are randomized."""
+    if release.drawn is None:
+        return release
+    drawn = release.drawn
+    codes = np.where(drawn.true >= 0, drawn.true, drawn.published)  # a value that nobody named: it is not kept
+    return replace(release, table=release.table.with_sensitive(drawn.values[codes]))
 
 
 def _compared(

@@ -15,6 +15,7 @@ from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
 from reissue.taxonomy.codings import prepare
 from reissue.taxonomy.notation import parse_column
+from reissue.utility.rows import Rows
 
 __all__ = ["Published", "Values", "from_boxes", "from_tables", "intervals"]
 
@@ -214,6 +215,9 @@ def _read_values(published: PublishedRelease, table: Table, group: Ints, real: F
     names, frame, weights = table.schema.sensitive, published.values, published.weights
     if not names or not set(names) <= set(frame.columns):
         return None
+    rows = Rows.of_published(published)
+    if rows is not None:
+        return _expected_values(rows, table, group[rows.places], real)
     value = _sensitive(frame, table)
     known, size = value >= 0, table.domain.size
     counts = _matrix(weights[known].astype(np.float64), group[known], value[known], (len(real), size))
@@ -223,6 +227,23 @@ def _read_values(published: PublishedRelease, table: Table, group: Ints, real: F
         int(weights[~known].sum()),
         counts,
         np.bincount(group, weights, len(real)).astype(np.float64),
+    )
+
+
+def _expected_values(rows: Rows, table: Table, group: Ints, real: Floats) -> Values:
+    """The expected numbers of true values, where published ones are randomized."""
+    expected = rows.side.weights(rows.classes, rows.published, "expected")
+    code, size = _sensitive(rows.side.values, table), table.domain.size
+    member = sparse.coo_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(len(real), len(group)))
+    by_group = member.tocsr() @ expected
+    counts = np.zeros((len(real), size))
+    np.add.at(counts.T, code[code >= 0], by_group[:, code >= 0].T)
+    return Values(
+        np.rint(counts.sum(0)).astype(np.int64),
+        real @ counts,
+        round(float(by_group[:, code < 0].sum())),
+        sparse.csr_array(counts),
+        by_group.sum(1),
     )
 
 

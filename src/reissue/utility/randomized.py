@@ -18,32 +18,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Bools, Floats, Ints
+from reissue._arrays import Floats
 from reissue._notebook import notebook
-from reissue.data.frames import from_frame
-from reissue.errors import DataError, InputError, nearest
+from reissue.errors import InputError, nearest
 from reissue.files.dialect import FOUND, Dialect
-from reissue.files.tables import read_file
-from reissue.randomized import CLASS, SideTable, regression
+from reissue.randomized import regression
 from reissue.randomized.estimate import Inference
-from reissue.randomized.side import codes_of
-from reissue.release.release import Release
 from reissue.taxonomy.notation import span_of
 from reissue.taxonomy.tree import ROOT
 from reissue.utility.estimates import NORMAL
 from reissue.utility.records import Formula, Variable, middle_of
+from reissue.utility.rows import CONDITION, Rows, Term, Weighted
 from reissue.words import plural
 
 __all__ = ["Analysis", "EstimatedLine", "Estimation", "Rows", "estimate"]
 
-_CONDITION = 100.0
-"""Beyond this condition number, standard errors of exact weights are some ten times those of well-drawn values."""
 _ILL = (
     "some values are published with nearly the same probabilities, so they cannot be told apart directly (condition "
     "number above 100). Values that a question does not tell apart are taken together, with shares as the side table "
@@ -53,8 +47,8 @@ _HOPELESS = (
     "for some questions even values taken together are published with nearly the same probabilities: their intervals "
     "are wide, and their estimates should not be used."
 )
-_UNKNOWN, _MOST = 1e300, 100
-"""A number that stands for an unknown one; and how many groups a question may have."""
+_MOST = 100
+"""How many groups a question may have."""
 Kind = Literal["count", "mean", "linear", "logistic"]
 
 
@@ -210,136 +204,12 @@ def _column(name: str, columns: Sequence[str]) -> Variable:
     return Variable(name)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a release that have a published value, with their classes."""
-
-    frame: pl.DataFrame
-    side: SideTable
-    classes: Ints
-    published: Ints
-    left_out: int
-
-    @classmethod
-    def of(cls, release: Any, side: Any, dialect: Dialect = FOUND) -> "Rows":
-        """Read a release and its side table."""
-        if side is None and isinstance(release, Release):
-            side = release.tables.get("side")
-        if side is None:
-            raise InputError("Estimates need the side table that was published beside the release.")
-        table = SideTable.read(side if isinstance(side, SideTable) else _frame_of(side, dialect))
-        return cls.joined(_frame_of(release, dialect), table)
-
-    @classmethod
-    def joined(cls, frame: pl.DataFrame, side: SideTable) -> "Rows":
-        """Rows of a frame, joined with the side table."""
-        lacking = [name for name in (CLASS, *side.values.columns) if name not in frame.columns]
-        if lacking:
-            raise DataError(
-                f"The release has no column '{lacking[0]}', by which the side table is joined. Is it the side table "
-                "of this release?"
-            )
-        classes = frame[CLASS].cast(pl.Int64, strict=False).fill_null(0).to_numpy() - 1
-        published = codes_of(side.values, frame)
-        use: Bools = (classes >= 0) & (classes < len(side.share)) & (published >= 0)
-        silent = frame.select(pl.all_horizontal(pl.col(side.values.columns).is_null())).to_series().to_numpy()
-        if not use.any() or (~use & ~silent).any():
-            raise DataError("The release has classes or values that the side table lacks. Is it that of this release?")
-        kept = np.flatnonzero(use)
-        return cls(frame[kept], side, classes[kept].astype(np.int64), published[kept], int((~use).sum()))
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that a question may name."""
-        return [name for name in self.frame.columns if name != CLASS]
-
-    def weights(self, category: Ints, *, exact: bool) -> tuple[Floats, float]:
-        """Rows x categories, and the condition number behind them; `category` is that of each true value."""
-        member = np.eye(int(category.max()) + 1)[category]
-        used = np.unique(self.classes)
-        if exact:
-            return np.asarray((self.side.unbiased @ member)[self.classes, self.published]), 1.0
-        weights = self.side.collapsed(member)
-        condition = float(np.linalg.cond(weights[used]).max()) if member.shape[1] > 1 else 1.0
-        return weights[self.classes, self.published], condition
-
-
-def _frame_of(source: Any, dialect: Dialect) -> pl.DataFrame:
-    """The rows of a release or table, whatever it is given as."""
-    if isinstance(source, Release):
-        return source.tables["release"]
-    return from_frame(source)[0] if not isinstance(source, str | Path) else read_file(source, dialect=dialect)
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """A column, or indicators of its values, as numbers: a label for each."""
-
-    labels: tuple[str, ...]
-    by_row: Floats | None = None
-    """Rows x labels, for a column that was not randomized; not a number where it is not known."""
-    by_value: Floats | None = None
-    """True values x labels, for a sensitive column."""
-
-    def without_base(self) -> "Term":
-        """Without the first category, which is the base of a regression."""
-        if len(self.labels) == 1:
-            return self
-        row, value = (None if one is None else one[:, 1:] for one in (self.by_row, self.by_value))
-        return Term(self.labels[1:], row, value)
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """What a question needs of the rows: weights of categories of true values, and terms by row and category."""
-
-    weights: Floats
-    """Rows x categories."""
-    shown: Floats
-    """The same as published: 1 at the published category."""
-    terms: tuple[Floats, ...]
-    """(Rows or 1) x (categories or 1) x labels."""
-    condition: float
-
-    @classmethod
-    def of(cls, rows: Rows, terms: Sequence[Term], *, exact: bool) -> "_Data":
-        """Values that no term tells apart are one category."""
-        told = np.hstack(
-            [np.zeros((len(rows.side.values), 1)), *(one.by_value for one in terms if one.by_value is not None)]
-        )
-        distinct, category = np.unique(np.nan_to_num(told, nan=_UNKNOWN), axis=0, return_inverse=True)
-        category = category.reshape(-1)
-        every, known = np.arange(len(distinct)), ~(distinct == _UNKNOWN).any(1)
-        use = np.ones(len(rows.classes), np.bool_)
-        for one in terms:
-            use &= one.by_row is None or ~np.isnan(one.by_row).any(1)
-        first = np.array([np.flatnonzero(category == number)[0] for number in every])[known]
-        found = tuple(
-            one.by_row[use][:, np.newaxis, :] if one.by_row is not None else one.by_value[first][np.newaxis]  # type: ignore[index]
-            for one in terms
-        )
-        weights, condition = rows.weights(category, exact=exact)
-        shown = np.eye(len(every))[category[rows.published]]
-        return cls(weights[use][:, known], shown[use][:, known], found, condition)
-
-    def by_row(self, term: int) -> Floats:
-        """Rows x labels if nothing depends on the true value, else rows x categories x labels."""
-        one = self.terms[term]
-        return (
-            one[:, 0]
-            if len(one) == len(self.weights) > 1
-            else np.broadcast_to(one, (*self.weights.shape, one.shape[2]))
-        )
-
-
 class Asked:
     """Questions about the same rows."""
 
     def __init__(self, rows: Rows, *, these_people: bool) -> None:
         self._rows, self._these_people = rows, these_people
-        worst = float(rows.side.condition[np.unique(rows.classes)].max())
-        self._exact = worst <= _CONDITION
-        self._notes = {} if self._exact else {_ILL: None}
+        self._notes = {} if rows.exact else {_ILL: None}
         if rows.left_out:
             self._notes[f"{plural(rows.left_out, 'row')} without a published value: left out."] = None
 
@@ -348,9 +218,9 @@ class Asked:
         """What somebody must know to read the numbers."""
         return tuple(self._notes)
 
-    def _data(self, *terms: Term) -> _Data:
-        found = _Data.of(self._rows, terms, exact=self._exact)
-        if found.condition > _CONDITION:
+    def _data(self, *terms: Term) -> Weighted:
+        found = Weighted.of(self._rows, terms)
+        if found.condition > CONDITION:
             self._notes[_HOPELESS] = None
         return found
 
@@ -408,7 +278,7 @@ class Asked:
         return Analysis(str(formula), family, len(data.weights), lines)
 
     def _fitted(
-        self, data: _Data, names: Sequence[str], x: Floats, y: Floats, family: Literal["linear", "logistic"]
+        self, data: Weighted, names: Sequence[str], x: Floats, y: Floats, family: Literal["linear", "logistic"]
     ) -> tuple[EstimatedLine, ...]:
         found = regression(data.weights, x, y, family=family, these_people=self._these_people)
         try:

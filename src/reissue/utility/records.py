@@ -24,7 +24,17 @@ from reissue.taxonomy.notation import span_of
 from reissue.taxonomy.tree import Level
 from reissue.utility.published import intervals
 
-__all__ = ["Formula", "PublishedRecords", "Records", "Scale", "Variable", "groups_of", "middle_of", "scale_of"]
+__all__ = [
+    "Formula",
+    "PublishedRecords",
+    "Records",
+    "Scale",
+    "Variable",
+    "groups_of",
+    "middle_of",
+    "numbers_in",
+    "scale_of",
+]
 
 _HELP = "Write it as  outcome ~ column + column;  a name with spaces or signs stands in backticks."
 
@@ -282,6 +292,11 @@ class PublishedRecords:
         sums = [np.bincount(group, weights * each, self.published.groups) for each in found[known].T]
         with np.errstate(invalid="ignore"):
             return np.asarray((np.stack(sums, axis=1) / total[:, np.newaxis])[self.published.group])
+
+
+def numbers_in(table: Table, column: str, scale: Scale, values: pl.Series) -> Floats:
+    """Values x labels: the numbers of values of a column; NaN for those that the table lacks."""
+    return _at(scale, _encoded(_coding(table, column), values))
 
 
 def _encoded(coding: Coding, column: pl.Series) -> Codes:
