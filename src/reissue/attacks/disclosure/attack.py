@@ -20,6 +20,7 @@ from reissue.attacks.findings import ALONE, Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError
+from reissue.language import counted, localized, text
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER, Protection
 from reissue.published.series import Series
@@ -89,14 +90,18 @@ def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, protec
         return f"Values were not judged: {_VACUOUS}"
     if column is None:
         return "No protected value is shown, so nobody can be linked to one."
-    limit = f"{protection.limit:.3g}" if protection.uniform else "its limit allows"
+    limit = localized(f"{protection.limit:.3g}") if protection.uniform else text("its limit allows")
     value = "a value" if protection.every_value else "a protected value"
     if not worst.linked.any():
-        each = "the release" if len(found) == 1 else f"each of the {len(found)} releases by itself"
-        return (
-            f"In {each} no group links anybody to {value} of {_named(column)} with a probability above {limit}; "
-            f"{_side_by_side(column)}."
+        one, many_ones = (
+            "In the release no group links anybody to {value} of {column} with a probability above {limit}; {worst}.",
+            (
+                "In each of the {count} releases by itself no group links anybody to {value} of {column} with a "
+                "probability above {limit}; {worst}."
+            ),
         )
+        named = {"value": text(value), "column": _named(column), "limit": limit, "worst": _side_by_side(column)}
+        return counted(len(found), one, many_ones, **named)
     many, sure = worst.people_in(worst.linked), _certain(worst)
     certain = f"; the value of {sure:,} is certain" if sure else ""
     others = sum(bool(one.linked.any()) for one in found) - 1
@@ -110,7 +115,8 @@ def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, protec
 def _side_by_side(column: ColumnShares) -> str:
     """The posterior of the worst case beside the prior."""
     surest = _surest(column)
-    return f"at worst the posterior is {number(surest['posterior'])}, where the prior is {number(surest['prior'])}"
+    highest, before = number(surest["posterior"]), number(surest["prior"])
+    return text("at worst the posterior is {posterior}, where the prior is {prior}", posterior=highest, prior=before)
 
 
 def _surest(column: ColumnShares | None) -> dict[str, float | None]:
