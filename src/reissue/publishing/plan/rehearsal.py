@@ -416,8 +416,8 @@ def try_setting(
     for number, table in enumerate(known.tables):
         progress(number / len(known.tables))
         rehearsal = rehearse(rehearsal, [table], lambda: None)
-        if number == 0 and rehearsal.earlier:
-            first = rehearsal.earlier[0]
+        if number == 0 and rehearsal.released:
+            first = rehearsal.released[0]
         if rehearsal.over:
             break
     return TriedSetting(rehearsal.outcome(known), known.tables[0], first)

@@ -85,7 +85,7 @@ async def _start(workspace: Workspace, desk: Desk, made: Plan, setting: Setting)
         "delimiter": desk.notes["delimiter"],
         "newcomers": plan.given["newcomers"],
         "limits": asdict(made.limits),
-        "setting": {"method": setting.method, "require": setting.require, "options": dict(setting.options)},
+        "setting": {**asdict(setting), "options": dict(setting.options), "drawing": dict(setting.drawing)},
     }
     after = f"/plan/{desk.name}/beside/{{job}}"
     return await workspace.jobs.start("try_own", given, title=f"Trying {setting.name}", after=after)
