@@ -33,6 +33,8 @@ WORK = (
     "check",
     "attack",
     "publish",
+    "tabulate",
+    "check-output",
     "ledger",
     "measure",
     "estimate",

@@ -17,7 +17,6 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.contingency.bounds import bounds
-from reissue.contingency.cells import UNBOUNDED
 from reissue.contingency.table import CountTable
 from reissue.taxonomy.ranges import span_of
 
@@ -77,11 +76,12 @@ def over_time(before: CountTable, after: CountTable, numbers: tuple[int, int], m
 
 
 def inside(tables: Sequence[CountTable], number: int, most: int) -> tuple[list[Difference], bool, bool]:
-    """Hidden cells of tables of one date that are small for certain; whether bounds are exact, and cells consistent."""
+    """Hidden cells of tables of one date that totals tell; whether bounds are exact, and cells consistent."""
     found, solved = [], bounds(tables)
     for table, one in zip(tables, solved, strict=True):
-        narrowed = (one.high - one.low) < (np.minimum(table.high, UNBOUNDED) - table.low)
-        small = np.flatnonzero(narrowed & (one.low > 0) & (one.high < most))
+        # A cell that is published as one of few people is told only if its very count is.
+        told = (one.low == one.high) | (table.high >= most)
+        small = np.flatnonzero((table.low < table.high) & told & (one.low > 0) & (one.high < most))
         found += [
             Difference(
                 "cell",

@@ -144,7 +144,8 @@ def _numbers(column: pl.Series) -> Ints | None:
     cells = read_cells(column)
     filled = cells.kind != Kind.BLANK
     found = cells.low[cells.exact]
-    return found if cells.counts and 2 * len(found) >= int(filled.sum()) else None
+    shown = int((cells.exact | (cells.kind == Kind.RANGE)).sum())
+    return found if cells.counts and len(found) and 2 * shown >= int(filled.sum()) else None
 
 
 def _numbers_rows(number: Ints) -> bool:

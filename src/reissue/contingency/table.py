@@ -50,6 +50,8 @@ class CountTable:
     """The true count of each cell is between these."""
     base: int = 1
     """The base to which counts were rounded."""
+    shown: Ints | None = None
+    """The published number of each cell, where that is not its true count; None: by its bounds."""
     hidden: int = 0
     """Number of cells that do not show a number."""
     assumed: tuple[str, ...] = field(default=(), compare=False)
@@ -86,6 +88,13 @@ class CountTable:
     def limited(self, most: int) -> "CountTable":
         """The same where no count can be larger than `most`."""
         return replace(self, high=np.where(self.high >= UNBOUNDED, np.maximum(self.low, most), self.high))
+
+    def texts(self) -> list[str]:
+        """The cells as they are published."""
+        if self.shown is not None:
+            return [str(number) for number in self.shown.tolist()]
+        pairs = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return [str(low) if low == high else f"{low}-{high}" if high < UNBOUNDED else "*" for low, high in pairs]
 
     @classmethod
     def of(cls, name: str, categories: pl.DataFrame, counts: Sequence[int] | Ints) -> "CountTable":

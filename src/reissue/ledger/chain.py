@@ -69,7 +69,7 @@ def _findings(value: Any) -> bool:
 
 _text, _number, _count = _is(str), _is(int), _is(int, type(None))
 
-_FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
+_OF_KINDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "begin": {"format": _number, "check": _text, "series": _text, "schema": _text, "files": _files},
     "schema": {"schema": _text, "files": _files},
     "acceptance": {"heads": _texts, "lost": _number, "why": _text, "time": _text, "files": _files},
@@ -95,6 +95,9 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     },
 }
 
+_FIELDS = {**_OF_KINDS, "table": _OF_KINDS["release"]}
+"""Tables of counts say what other releases say."""
+
 
 def misplaced(number: int, kind: str) -> str:
     """Why a kind of entry may not stand here, as the end of a sentence; empty if it may."""
@@ -114,7 +117,7 @@ def misshapen(kind: str, content: Any) -> str:
         return f"lacks '{wrong[0]}', or holds something else there"
     if kind == "begin" and later_format(content):
         return f"is of a format that this version of Reissue does not know (it knows {FORMAT}): update Reissue"
-    if kind == "release" and not _whole(content):
+    if kind in {"release", "table"} and not _whole(content):
         return "names tables without their files"
     return ""
 
@@ -143,7 +146,7 @@ class LedgerEntry:
     number: int
     """The number of the entry, from 1."""
     kind: str
-    """"begin", "schema", "release", "withdrawal" or "acceptance"."""
+    """"begin", "schema", "release", "table", "withdrawal" or "acceptance"."""
     text: str
     """The content as canonical JSON."""
     previous: str

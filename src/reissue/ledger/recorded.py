@@ -13,6 +13,7 @@ __all__ = [
     "ReleaseRecord",
     "accepted_words",
     "holders",
+    "microdata",
     "needed_files",
     "releases_of",
     "replaced_files",
@@ -20,6 +21,8 @@ __all__ = [
     "versions_of",
 ]
 
+KINDS = frozenset({"release", "table"})
+"""The kinds of entries that are releases: of microdata, or of tables of counts."""
 _EARLIER_NAMES = {"standing": "roster"}
 """Names of files in older ledgers; entries are chained, so they keep these names."""
 
@@ -104,6 +107,11 @@ class Recorded:
     without: tuple[int, ...] = ()
     """The numbers of earlier releases that have been withdrawn."""
 
+    @property
+    def counts(self) -> bool:
+        """Whether tables of counts were published, and not people's records."""
+        return self.entry.kind == "table"
+
     def __repr__(self) -> str:
         """What was published when, in a sentence."""
         gone = ", withdrawn" if self.withdrawn is not None else ""
@@ -161,7 +169,7 @@ class Recorded:
 
 def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
     """Return the releases among some entries, including withdrawn ones, whose numbers stay in use."""
-    found = [entry for entry in entries if entry.kind == "release"]
+    found = [entry for entry in entries if entry.kind in KINDS]
     gone = {one.content["release"]: str(one.content["why"]) for one in entries if one.kind == "withdrawal"}
     return tuple(
         Recorded(number, entry, ReleaseRecord.of(entry.content), gone.get(number), _until(gone, number))
@@ -189,11 +197,16 @@ def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
     return tuple(one for one in releases if one.withdrawn is None)
 
 
+def microdata(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
+    """Those that are people's records."""
+    return tuple(one for one in releases if not one.counts)
+
+
 def versions_of(entries: Sequence[LedgerEntry]) -> list[tuple[int, int]]:
     """The schema versions of a series: the first release that each is for, and the number of entries before it."""
     found, number = [], 0
     for place, entry in enumerate(entries, start=1):
-        number += entry.kind == "release"
+        number += entry.kind in KINDS
         if entry.kind in {"begin", "schema"}:
             found.append((number + 1, place))
     return found
@@ -214,7 +227,7 @@ def replaced_files(entries: Sequence[LedgerEntry]) -> set[str]:
     These are all memories but the last two (the last release is remade from the one before), and all states but the
     last.
     """
-    releases = releases_of(entries)
+    releases = microdata(releases_of(entries))
     memories = _memories(releases[:-2])
     states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
     needed = set(releases[-1].files.values()) if releases else set()
@@ -230,6 +243,6 @@ def _memories(releases: Sequence[Recorded]) -> set[str]:
 def needed_files(entries: Sequence[LedgerEntry]) -> set[str]:
     """All files that entries name and still need; after withdrawals, also those of the last release that was sent."""
     named = {name for entry in entries for name in entry.files.values()}
-    sent = sent_of(releases_of(entries))
+    sent = microdata(sent_of(releases_of(entries)))
     useful = _memories(sent[-2:]) | {name for one in sent[-1:] for name in one.files.values()}
     return (named - replaced_files(entries)) | useful

@@ -5,7 +5,7 @@ people of each class have each sensitive value, exactly or between bounds. O(peo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from reissue.release.presences import Presences
 from reissue.schema import Schema
 from reissue.taxonomy.notation import parse_column
 
-__all__ = ["NO_VALUES", "CountedRegister", "margin_presences", "telling_margins"]
+__all__ = ["NO_VALUES", "CountedRegister", "kept_presences", "margin_presences", "telling_margins"]
 
 _FIT = 0.5
 """Share of a register's people who must be in some class of a table, at least: else its classes were not understood."""
@@ -83,26 +83,30 @@ def margin_presences(margin: CountTable, schema: Schema, known: CountedRegister)
     row, group = _classes(classes, known.table) if quasi else _everyone(known.table.rows)
     if len(row) < _FIT * known.table.rows:
         raise CannotRunError("hardly any people of the register are in a class of the tables of counts.")
-    members = np.bincount(group, minlength=max(classes.height, 1))
-    of_cell = _class_of(margin.categories, classes, quasi)
-    names, value = ranked_texts(joined_texts(margin.categories, schema.sensitive))
-    cells = _Cells(of_cell, value, margin.low, margin.high)
-    records = int(margin.low.sum()), int(np.minimum(margin.high, UNBOUNDED).sum())
-    complete = known.complete or records[0] <= len(row) <= records[1]
-    cells = cells.completed(members, len(names)) if complete else cells.capped(members)
+    complete = known.complete or int(margin.low.sum()) <= len(row) <= int(np.minimum(margin.high, UNBOUNDED).sum())
+    found = kept_presences(margin, schema, known.names.gather(row), group, complete=complete)
     truth = known.truth
-    if truth is not None and not truth.is_in(names.to_list()).all():
+    if truth is not None and not truth.is_in(list(found.histogram.names)).all():
         truth = None
+    return replace(found, table=known.table.some(row), truth=None if truth is None else truth.gather(row))
+
+
+def kept_presences(margin: CountTable, schema: Schema, names: pl.Series, group: Ints, *, complete: bool) -> Presences:
+    """The same of people whose class is known; classes are numbered in the order in which the margin has them."""
+    quasi = [name for name in margin.dimensions if name not in schema.sensitive]
+    classes = margin.categories.select(quasi).unique(maintain_order=True) if quasi else pl.DataFrame([{}])
+    members = np.bincount(group, minlength=max(classes.height, 1))
+    texts, value = ranked_texts(joined_texts(margin.categories, schema.sensitive))
+    cells = _Cells(_class_of(margin.categories, classes, quasi), value, margin.low, margin.high)
+    cells = cells.completed(members, len(texts)) if complete else cells.capped(members)
     return Presences(
-        known.names.gather(row),
-        np.arange(len(row)),
+        names,
+        np.arange(len(names)),
         group,
-        cells.histogram(len(members), tuple(names.to_list())),
+        cells.histogram(len(members), tuple(texts.to_list())),
         np.zeros(len(members), np.int64),
         groups_known=False,
         complete=complete,
-        table=known.table.some(row),
-        truth=None if truth is None else truth.gather(row),
         as_published=True,
         least=cells.sorted_least(),
     )

@@ -17,9 +17,9 @@ from reissue._arrays import Ints
 from reissue.attacks import Accepts, Attack, Finding, Knowledge, Runs, Series, Status, by_default, find
 from reissue.attacks.findings import Findings
 from reissue.attacks.fold import Fold, Kept
-from reissue.attacks.registry import ALONE, SLOTS, VERDICT
+from reissue.attacks.registry import ALONE, SLOTS, VERDICT, on_counts
 from reissue.attacks.run import cannot_run, deciding, run_attack
-from reissue.errors import CannotRunError, DataError, InternalError
+from reissue.errors import CannotRunError, DataError, InternalError, Why
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
@@ -78,6 +78,8 @@ class Attackable:
     """Of the table that it was made from."""
     requirement: Requirement
     read: Callable[[], PublishedRelease]
+    counts: bool = field(default=False, kw_only=True)
+    """Whether it is tables of counts."""
     judged: Judged | None = None
     """Where values are randomized: what adversaries who know that learn of the true ones."""
 
@@ -108,6 +110,9 @@ def run_gate(
     if release.judged is not None:
         return _of_randomized(_Candidate(ledger, tuple(earlier), release, policy, number), release.judged, progress)
     names = gate_attacks(policy, release.schema, release.form)
+    if release.counts:
+        names = [name for name in names if Accepts.COUNTS in find(name).accepts]
+        names = list(dict.fromkeys([*names, *on_counts()]))
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).per_release]
     asked += [(name, some) for some in groups for name in names if not find(name).per_release]
@@ -123,6 +128,8 @@ def run_gate(
     if not any(one.attack == VERDICT and one.status != Status.NOT_RUN for one in findings) and ALONE not in names:
         alone = candidate.finding(find(ALONE), (), progress)  # nobody solved for everyone: at least this is judged
         names, findings = [*names, ALONE], [*findings, *([alone] if alone.status != Status.NOT_RUN else [])]
+    idle = {name for name in on_counts() if name not in (policy.attacks or ())}  # one table: nothing to subtract
+    findings = [one for one in findings if one.attack not in idle or one.why != Why.DOES_NOT_APPLY]
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
     missing = missing if release.schema.sensitive or release.schema.kept else ()  # else there is nothing to compare
@@ -204,7 +211,8 @@ class _Candidate:
         everyone = tuple(some) == self.earlier or (self.policy.collude is None and not self.policy.alone)
         # A state is of the values of all sensitive columns together: where each is attacked, releases are read again.
         apart = attack.each_column and len(self.release.schema.sensitive) > 1
-        if attack.fold is not None and everyone and not apart:
+        counts = self.release.counts or any(one.counts for one in self.earlier)
+        if attack.fold is not None and everyone and not apart and not counts:
             return self._go_on(attack, attack.fold, progress)
         return self.repeated(attack, some, progress)
 

@@ -26,7 +26,7 @@ from reissue.ledger.chain import LedgerEntry, canonical
 from reissue.ledger.fingerprints import TableFingerprints
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import ENDINGS, Keep, pack_frame
-from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
+from reissue.ledger.recorded import KINDS, Recorded, ReleaseRecord, microdata, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS, NoLedgerError, Store, Writer, is_url
 from reissue.policy import Policy
 from reissue.publishing.continues import Request, forms_after, refuse_what_does_not_follow, unseen_forms
@@ -90,7 +90,9 @@ class Turn:
     again: Recorded | None
     """The last release, if it was made from the same table and request."""
     earlier: tuple[Recorded, ...]
-    """The releases before that were not withdrawn."""
+    """The releases of microdata before that were not withdrawn."""
+    judged: tuple[Recorded, ...]
+    """The same with tables of counts."""
     number: int
     """That the release will have, or has."""
     withdrawn: tuple[int, ...]
@@ -109,10 +111,11 @@ class Turn:
         schema, releases = ledger.schema_of(entries), releases_of(entries)
         sent = sent_of(releases)
         again = sent[-1] if sent and sent[-1].record.request == known.mark else None
-        earlier = sent if again is None else sent[:-1]
+        before = sent if again is None else sent[:-1]
         number = len(releases) + 1 if again is None else again.number
         withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
-        return cls(ledger, entries, request, known, kinds, schema, Policy.of(schema), again, earlier, number, withdrawn)
+        policy, rows = Policy.of(schema), microdata(before)
+        return cls(ledger, entries, request, known, kinds, schema, policy, again, rows, before, number, withdrawn)
 
     @property
     def warnings(self) -> list[str]:
@@ -134,7 +137,7 @@ class Turn:
     def attack(self, release: Attackable, progress: Callable[[float], None]) -> GateResult:
         """What attacks find in a release, with all earlier ones."""
         asked = self.request.recipients
-        return run_gate(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
+        return run_gate(self.ledger, self.judged, release, self.policy, asked, self.number, progress)
 
     def refuse(self, found: GateResult, release: Release | None = None, price: str = "") -> None:
         """Refuse a release that does not withstand; `price` is what kept it from being repaired."""
@@ -227,7 +230,7 @@ def turn(ledger: Ledger, schema: Schema | None, *, dry_run: bool) -> Iterator[tu
         return
     with ledger.writing() as writer:
         if schema is not None:
-            if any(entry.kind == "release" for entry in writer.entries):
+            if any(entry.kind in KINDS for entry in writer.entries):
                 raise InputError("Somebody else has published with this ledger in the meantime. Try again.")
             ledger.amend_by(writer, schema)
         yield list(writer.entries), writer

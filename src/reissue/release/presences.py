@@ -84,8 +84,9 @@ class Presences:
 
     @property
     def of_people(self) -> int:
-        """The number of records that are somebody's."""
-        return int(np.sum(self.histogram.count)) - int(self.counterfeits.sum())
+        """The number of records that are somebody's, at least."""
+        shown = self.histogram.count if self.least is None else self.least
+        return int(np.sum(shown)) - int(self.counterfeits.sum())
 
     def of_sensitive(self, place: int, table: Table | None) -> "Presences":
         """Restrict the values to one of several sensitive columns.

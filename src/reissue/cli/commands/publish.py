@@ -17,6 +17,7 @@ from reissue.cli._app import NOT_MET, app
 from reissue.cli._findings import show_lines
 from reissue.cli._options import (
     TABLES,
+    CountsOption,
     EngineOption,
     ForceOption,
     JsonOption,
@@ -109,15 +110,23 @@ def publish(
     force: ForceOption = False,
     reading: ReadOption = None,
     writing: WriteOption = None,
+    register: Annotated[
+        Any,
+        typer.Option(parser=source_of, metavar="FILE", help="Of a table of counts: the people whom it counts."),
+    ] = None,
+    counts: CountsOption = None,
     engine: EngineOption = "memory",
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
+    from reissue.cli.commands.tabulate import published_counts
     from reissue.publishing.price import PriceRequest
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
     asked: dict[str, Any] = {"dry_run": dry_run, "seed": seed, "recipients": recipient or (), "date": date}
+    if engine == "memory" and published_counts(data, (ledger, key), plan, register, counts, asked, as_json=as_json):
+        return
     asked |= {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes, "schema": plan}
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     if streams(engine, data):
