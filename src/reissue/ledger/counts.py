@@ -4,7 +4,7 @@ People are pseudonyms, and classes are numbers in the order of the published cel
 kept beyond what was published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,11 +12,14 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.contingency.table import CountTable
+from reissue.errors import DataError
 from reissue.people.counts import kept_presences
+from reissue.published import PublishedRelease, Tables, read_published
 from reissue.release.presences import Presences
+from reissue.release.states import unpack_state
 from reissue.schema import Schema
 
-__all__ = ["KeptCounts", "KeptMargin", "KeptTable"]
+__all__ = ["KeptCounts", "KeptMargin", "KeptTable", "counted_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +84,12 @@ class KeptCounts:
             margin, names = one.cells.table, pl.Series(one.person)
             made.append((margin, kept_presences(margin, schema, names, one.group, complete=one.complete)))
         return tuple(made)
+
+
+def counted_release(frames: Mapping[str, pl.DataFrame], content: bytes, schema: Schema) -> PublishedRelease:
+    """What was kept, as a release for attacks."""
+    kept = unpack_state(KeptCounts, content)
+    if kept is None:
+        raise DataError("The counts of this release were kept by another version of Reissue.")
+    tables = tuple(one.table for one in kept.tables)
+    return read_published(Tables(frames, counts=tables, margins=kept.presences(schema)), schema)

@@ -18,7 +18,7 @@ from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.staging import Staging, remove_leftovers, scratch_folder
 from reissue.ledger.chain import FORMAT, LedgerEntry, content_name, later_format, unusable
-from reissue.ledger.counts import KeptCounts
+from reissue.ledger.counts import counted_release
 from reissue.ledger.exporting import exported_bytes, is_exported, stage_release, table_parts
 from reissue.ledger.fingerprints import FORM, PERSON
 from reissue.ledger.head import (
@@ -39,7 +39,6 @@ from reissue.ledger.trust import Heads, Trust, judge
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.presences import Presences
-from reissue.release.states import unpack_state
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import changed_labels
@@ -345,13 +344,7 @@ class Ledger:
 
     def counted(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """Tables of counts for attacks: the cells, and who is in which class of each margin."""
-        from reissue.published import Tables, read_published
-
-        kept = unpack_state(KeptCounts, self.store.read(release.files["counts"]))
-        if kept is None:
-            raise DataError("The counts of this release were kept by another version of Reissue.")
-        tables = tuple(one.table for one in kept.tables)
-        return read_published(Tables(self.tables(release), counts=tables, margins=kept.presences(schema)), schema)
+        return counted_release(self.tables(release), self.store.read(release.files["counts"]), schema)
 
     def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """A release for attacks: what was published, and who is in which group, if that is known."""
