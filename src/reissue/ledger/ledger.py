@@ -342,16 +342,12 @@ class Ledger:
         """Yield a table of a release part by part, each checked; a table not stored in parts is a single part."""
         return table_parts(release, table, self.store.read)
 
-    def counted(self, release: Recorded, schema: Schema) -> "PublishedRelease":
-        """Tables of counts for attacks: the cells, and who is in which class of each margin."""
-        return counted_release(self.tables(release), self.store.read(release.files["counts"]), schema)
-
     def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """A release for attacks: what was published, and who is in which group, if that is known."""
         from reissue.published import read_published
 
         if release.counts:
-            return self.counted(release, schema)
+            return counted_release(self.tables(release), self.store.read(release.files["counts"]), schema)
         return read_published(self._tables(release, self.tables(release), self.presences(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
@@ -359,7 +355,7 @@ class Ledger:
         from reissue.published import read_published
 
         if release.counts:
-            return self.counted(release, schema)
+            return self.published(release, schema)
         known = self.presences(release, schema, people)
         return read_published(self._tables(release, {} if known else self.tables(release), known), schema)
 

@@ -221,7 +221,7 @@ def _compared(
     schema = plan or Schema.of_columns(quasi=list(tables[0].dimensions), sensitive=[])
     newest = PublishedRelease(replace(opened, counts=tuple(tables)), schema, Form.GENERALIZED)
     earlier = [] if ledger is None else [one for one in sent_of(ledger.releases) if one.counts]
-    before = [] if ledger is None else [ledger.counted(one, schema) for one in earlier]
+    before = [] if ledger is None else [ledger.published(one, schema) for one in earlier]
     last = 1 if ledger is None else len(ledger.releases) + 1
     series = Series((*before, newest), schema, numbers=(*(one.number for one in earlier), last))
     if ledger is None:
