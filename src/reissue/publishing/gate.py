@@ -268,7 +268,8 @@ class _Candidate:
             return None
 
     def _read(self, one: Recorded, attack: Attack) -> PublishedRelease:
-        read = self.ledger.followed if Accepts.ROSTERS in attack.accepts else self.ledger.published
+        rosters = Accepts.ROSTERS in attack.accepts and not one.counts
+        read = self.ledger.followed if rosters else self.ledger.published
         return read(one, self.release.schema)
 
     def _series(self, releases: Iterable[PublishedRelease], numbers: Iterable[int]) -> Series:
