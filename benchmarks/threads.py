@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
     frame, schema, asked = bench_table(chosen.rows), bench_schema(), parse("k=10 & l=2 & t=0.9")
     published = anonymize(frame, schema, "k=10", method="mondrian").tables["release"]
     run, table = find("pool"), Table.read(frame, schema)
-    job = Job(table, parse("k=10"), np.random.default_rng(0), options=run.settle({}))
+    job = Job(table, parse("k=10"), np.random.default_rng(0), options=run.settle({"effort": "fast"}))
     os.environ[ENVIRONMENT] = "1"  # otherwise it has several threads by itself
     compare("pool, k = 10, one thread each", lambda: run.run(job), chosen.times)
     compare("check k, l, t of a release", lambda: check(published, schema, asked), chosen.times)

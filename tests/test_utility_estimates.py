@@ -215,3 +215,23 @@ def test_on_a_real_release() -> None:
     (model,) = measure(release, models=["wage ~ age + south + job"]).models
     assert all(line.inside for line in model.lines if line.name != "intercept")
     assert model.sentence in str(measure(release, models=["wage ~ age + south + job"]))
+
+
+def test_a_classifier_learns_less_from_larger_groups() -> None:
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 70, 3000)
+    town = rng.choice(["oslo", "rome", "bari"], 3000)
+    rich = (age > 45) == (town != "bari")
+    frame = pl.DataFrame({"age": age, "town": town, "rich": np.where(rich ^ (rng.random(3000) < 0.1), "yes", "no")})
+    schema = Schema.of_columns(quasi=["age", "town"], sensitive=["rich"])
+    found = {}
+    for k in (5, 1000):
+        release = anonymize(frame, schema, f"k={k}", seed=0)
+        (found[k],) = measure(release, predict=["rich"]).predictions
+        assert found[k].sentence in str(measure(frame, release.frame, schema, predict=["rich"]))
+    few, many = found[5], found[1000]
+    assert few.baseline < many.published < few.published
+    assert few.true == many.true
+    assert abs(few.published - few.true) < 0.05
+    with pytest.raises(InputError, match="cannot be predicted"):
+        measure(frame, frame, schema, predict=["wage"])

@@ -3,6 +3,7 @@
 from reissue.utility.estimates import Comparison, Estimate, Line
 from reissue.utility.loss import attribute_losses, average_group_size, discernibility, information_loss, shares_of
 from reissue.utility.measures import Utility, compare, measure
+from reissue.utility.prediction import Prediction
 from reissue.utility.queries import (
     WORKLOADS,
     Predicates,
@@ -29,6 +30,7 @@ __all__ = [
     "Line",
     "PairedRows",
     "Predicates",
+    "Prediction",
     "QueryError",
     "Transition",
     "Transitions",

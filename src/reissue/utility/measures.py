@@ -28,6 +28,7 @@ from reissue.utility.loss import (
     table_loss,
     value_losses,
 )
+from reissue.utility.prediction import Prediction, predictions_of
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, Workload, query_error, resolve_workload
 from reissue.utility.tabulation import CrossTable, Distribution, cross_table, distributions
@@ -79,6 +80,8 @@ class Utility:
     """Regressions, true and published."""
     means: tuple[Comparison, ...] = ()
     """Means and shares by group, true and published."""
+    predictions: tuple[Prediction, ...] = ()
+    """How well a classifier predicts columns, trained on the true and on the published table."""
     distributions: tuple[Distribution, ...] = ()
     """The distribution of people over the values of each column, true and published."""
     crosses: tuple[CrossTable, ...] = ()
@@ -97,7 +100,11 @@ class Utility:
     def sentences(self) -> tuple[str, ...]:
         """Everything in plain words."""
         parts = (self._rows(), self._sizes(), self._loss(), self._worst(), self._margins(), self._queries())
-        computed = (*(one.sentence for one in (*self.models, *self.means)), *(one.sentence for one in self.crosses))
+        computed = (
+            *(one.sentence for one in (*self.models, *self.means)),
+            *(one.sentence for one in self.predictions),
+            *(one.sentence for one in self.crosses),
+        )
         return (*filter(None, parts), *computed)
 
     def __str__(self) -> str:
@@ -175,6 +182,7 @@ def measure(
     seed: int | None = None,
     models: Sequence[str] = (),
     means: Sequence[str] = (),
+    predict: Sequence[str] = (),
     spread: bool = False,
     crosses: Sequence[tuple[str, str]] = (),
     dialect: Dialect = FOUND,
@@ -206,6 +214,8 @@ def measure(
         Regressions to compare, such as "wage ~ age + south".
     means
         Means or shares by group to compare, such as "wage ~ south".
+    predict
+        Columns to predict from the others: how often a classifier is right that was trained on the published table.
     spread
         Whether to count people by the values of each column, true and published.
     crosses
@@ -214,7 +224,7 @@ def measure(
         How the cells of a text file are written; what is not given is detected.
     engine
         Who reads: "memory", or "stream" and "spark" for larger tables, of which distinct rows are counted. Queries,
-        models, means, `spread` and `crosses` need "memory".
+        models, means, `predict`, `spread` and `crosses` need "memory".
 
     Returns
     -------
@@ -246,19 +256,26 @@ def measure(
         if not isinstance(original, Release):
             raise InputError("Give a table and what was published of it and their schema, or a Release alone.")
         if not spread and not crosses:
-            return _of_release(original, plan, weights, models, means)
+            return _of_release(original, plan, weights, models, means, predict)
         original, published, schema = original.table, original, original.schema
     if schema is None:
         raise InputError("What the columns are for is not known: measure(original, published, schema).")
     if engine != MEMORY:
-        wanted = {"queries": queries, "models": models, "means": means, "spread": spread, "crosses": crosses}
+        wanted = {
+            "queries": queries,
+            "models": models,
+            "means": means,
+            "predict": predict,
+            "spread": spread,
+            "crosses": crosses,
+        }
         return _by_counts(original, published, Schema.read(schema), engine, k, weights, wanted)
     table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
     release = read_published(published, table.schema, dialect=dialect, as_text=False)
     found = _compared(table, release, k, weights, plan)
     beside = tuple(cross_table(table, release, down, across) for down, across in crosses)
     found = replace(found, crosses=beside, distributions=distributions(table, release) if spread else ())
-    return _computed(found, table, release, models, means)
+    return _computed(found, table, release, models, means, predict)
 
 
 def _of_release(
@@ -267,17 +284,18 @@ def _of_release(
     weights: Mapping[str, float] | None,
     models: Sequence[str],
     means: Sequence[str],
+    predict: Sequence[str],
 ) -> Utility:
     """The losses of a release, by the table that it was made of."""
     release = _with_true_values(release)
     # Group sizes count rows, but k counts people if they have repeated records.
     k = release.requirement.group_size if release.table.people is None else None
-    asked = plan is not None or models or means or release.drawn is not None
+    asked = plan is not None or models or means or predict or release.drawn is not None
     tables = read_published(release, release.schema) if asked else None
     boxes = tables is None or (plan is None and release.drawn is None)
     published = from_boxes(release) if tables is None or boxes else from_tables(release.table, tables)
     found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
-    return found if tables is None else _computed(found, release.table, tables, models, means)
+    return found if tables is None else _computed(found, release.table, tables, models, means, predict)
 
 
 def compare(original: Any, published: Any, schema: Any, *, queries: int | None = 1000, **asked: Any) -> Utility:
@@ -325,12 +343,22 @@ def _by_counts(
 
 
 def _computed(
-    found: Utility, table: Table, published: PublishedRelease, models: Sequence[str], means: Sequence[str]
+    found: Utility,
+    table: Table,
+    published: PublishedRelease,
+    models: Sequence[str],
+    means: Sequence[str],
+    predict: Sequence[str],
 ) -> Utility:
     """The losses, with an analyst's computations."""
-    if not models and not means:
+    if not models and not means and not predict:
         return found
-    return replace(found, models=models_of(table, published, models), means=means_of(table, published, means))
+    return replace(
+        found,
+        models=models_of(table, published, models),
+        means=means_of(table, published, means),
+        predictions=predictions_of(table, published, predict),
+    )
 
 
 def _utility(

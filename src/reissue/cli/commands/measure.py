@@ -55,6 +55,13 @@ def measure(
             help='Means, or shares of values, by the groups of a column: "wage ~ south"; may be repeated.',
         ),
     ] = None,
+    predict: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="How often a classifier trained on the published table predicts a column right; may be repeated.",
+        ),
+    ] = None,
     cross: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN,COLUMN", help="People by two columns, in both tables; may be repeated."),
@@ -119,6 +126,7 @@ def measure(
         seed=seed,
         models=model or (),
         means=means or (),
+        predict=predict or (),
         spread=spread,
         crosses=[_pair(text) for text in cross or ()],
         dialect=dialect_of(reading),
