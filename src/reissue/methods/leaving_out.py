@@ -21,7 +21,7 @@ from reissue.methods.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 
-__all__ = ["blocking", "edges", "surplus", "without_outliers"]
+__all__ = ["blocking", "edges", "surplus", "without_outliers", "without_rare_values"]
 
 _SHARES = [round(first * 10.0**power, 5) for power in range(-4, 0) for first in (1, 2, 5)]
 """Of the records: the steps in which rows are left out."""
@@ -51,6 +51,32 @@ def without_outliers(
     groups = np.full(job.table.rows, -1, np.int32)
     groups[kept] = draft.groups
     return replace(draft, groups=groups)
+
+
+def without_rare_values(job: Job, run: Run) -> Draft:
+    """The draft of a method without the rows of the rarest sensitive values, as long as that loses less.
+
+    Where a value's share of a group is bounded by its share of the table, a group with one record of a rare value must
+    have many others. Values go one after the other, rarest first, and the share that may be suppressed only says where
+    that ends.
+    """
+    totals = job.table.domain.totals
+    kept, best = np.arange(job.table.rows), _tried(job, run)
+    lost = np.inf if best is None else _lost(job.table, kept, best)
+    for value in np.argsort(totals, kind="stable")[np.sort(totals) > 0].tolist():
+        left = kept[job.table.sensitive[kept] != value]
+        if job.table.rows - len(left) > job.spare or not len(left):
+            break
+        draft = _tried(_some(job, left), run)
+        after = np.inf if draft is None else _lost(job.table, left, draft)
+        if after >= lost and best is not None:
+            break
+        kept, best, lost = left, draft, after
+    if best is None:
+        return run(job)  # it raises what is wrong
+    groups = np.full(job.table.rows, -1, np.int32)
+    groups[kept] = best.groups
+    return replace(best, groups=groups)
 
 
 def _steps(job: Job, run: Run, outliers: Outliers, needed: Callable[[], Ints]) -> Iterator[tuple[Ints, Draft]]:

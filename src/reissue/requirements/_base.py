@@ -112,6 +112,11 @@ class Requirement(ABC):
         return None
 
     @property
+    def bounds_values(self) -> bool:
+        """Whether it bounds the share of every value by the value's own share of the table, so that rare ones bind."""
+        return False
+
+    @property
     def excess_limit(self) -> float | None:
         """A share such that groups meet it if at most this share of their rows exceeds the table's shares of values.
 
@@ -325,6 +330,11 @@ class All(Requirement):
     def share_limit(self) -> float | None:
         """The strictest limit of any part."""
         return min((limit for part in self.requirements if (limit := part.share_limit) is not None), default=None)
+
+    @property
+    def bounds_values(self) -> bool:
+        """Whether some part does."""
+        return any(part.bounds_values for part in self.requirements)
 
     @property
     def excess_limit(self) -> float | None:

@@ -290,6 +290,11 @@ class BetaLikeness(Requirement):
     def __post_init__(self) -> None:
         number(type(self), repr(float(self.beta)), float, 0)
 
+    @property
+    def bounds_values(self) -> bool:
+        """Every value's share, by its own share of the table."""
+        return True
+
     def bounds(self, domain: Domain) -> Floats:
         """Value to the largest share that it may have of a group."""
         q = domain.shares

@@ -5,7 +5,7 @@ any range may be published, a number is split at its median. Children that meet 
 others are pooled, and a pool that fails borrows rows from the largest child until both hold. The attribute with the
 greatest loss reduction is taken; children go on, and the pool goes on with that attribute left as it is. Every group is
 published as its box. Rows that may be suppressed are those at the end of a box that all others of its group would be
-better off without.
+better off without; where rare values bind (beta-likeness), the rows of the rarest values.
 
 Where a value's share is limited and the value is frequent, whole regions fail and are not split any further. So there
 small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
@@ -30,7 +30,7 @@ from reissue.counting.keys import stable_order
 from reissue.counting.segments import different
 from reissue.methods.extents import Extent, extent_of
 from reissue.methods.joining import joined
-from reissue.methods.leaving_out import edges, surplus, without_outliers
+from reissue.methods.leaving_out import edges, surplus, without_outliers, without_rare_values
 from reissue.methods.local_search.search import EFFORT, improved, wanted_effort
 from reissue.methods.partition.frontier import Frontier, Layout, LocatedRows, Ranks, work_off
 from reissue.methods.partition.halves import split_across
@@ -73,6 +73,8 @@ def pool(job: Job) -> Draft:
 
     def make(job: Job) -> Draft:
         finish = None if wanted_effort(job) is None else lambda some: improved(some, starts)
+        if job.requirement.bounds_values:
+            return without_rare_values(job, finish or starts[0])
         return without_outliers(job, starts[0], edges, lambda: surplus(job), finish)
 
     one = bool(_BY_REGIONS.one(job.requirement, job.suppress))
@@ -107,7 +109,7 @@ def _extent(job: Job, groups: Codes) -> Extent:
 def _without_shares(requirement: Requirement) -> Requirement | None:
     """What it asks beside limits of every value's share; None where there are none, or joining could break it."""
     parts = requirement.parts()
-    others = [part for part in parts if part.share_limit is None or part.named_values]
+    others = [part for part in parts if not part.bounds_values and (part.share_limit is None or part.named_values)]
     if len(others) == len(parts) or not all(part.monotone for part in parts):
         return None
     return All((KAnonymity(_least(requirement)), *others))
