@@ -134,8 +134,7 @@ def measure(
     )
     moves = None
     if before is not None:
-        pairs = (before, (original, published))
-        moves = transitions(*pairs, plan, link=link, dialect=dialect_of(reading))
+        moves = transitions(before, (original, published), plan, link=link, dialect=dialect_of(reading))
     if report is not None:
         write_text(utility_html(outcome, moves), report, force=force)
     if as_json:
