@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -23,6 +24,7 @@ from reissue.files.tables import write_file, write_private, write_text
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
+from reissue.publishing.plan.waves import read_waves
 from reissue.publishing.publish import publish_next
 from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
@@ -30,8 +32,9 @@ from reissue.schema import Schema, Section
 from reissue.utility import Utility, measure
 
 __all__ = [
-    "BESIDE",
+    "COHORTS",
     "HOSPITALS",
+    "JUDGE",
     "LEFT_OUT",
     "LIMIT",
     "MONTHS",
@@ -49,12 +52,21 @@ __all__ = [
 PEOPLE, HOSPITALS, MONTHS, SEED = 3_000, 3, 12, 1
 REQUIREMENT = "k=5 & l=3"
 """The requirement of every month in act one."""
-MIXED = "k=5 & l=4 & confidence=0.4"
-"""The requirement of every cohort in act two, so that those who leave early have one of several diseases."""
 LIMIT = 0.75
 """The largest allowed posterior of a disease; every single month of act one stays below it too."""
+DEPARTURES = "departures.csv"
 POLICY: Section = {
-    "require": MIXED,
+    "require": "k=5",
+    "method": "pool",
+    "limit": LIMIT,
+    "values": "randomized",
+    "randomized": {"against": ["people alike", "departure rates"], "departures": DEPARTURES},
+}
+"""The policy of act two: published diseases are true with a chosen probability. The adversary links all rows."""
+JUDGE = "posterior"
+"""The attack that judges act two."""
+COHORTS: Section = {
+    "require": "k=5 & l=4 & confidence=0.4",
     "method": "cohorts",
     "options": {"by_itself": True, "form": "boxes"},
     "limit": LIMIT,
@@ -63,15 +75,12 @@ POLICY: Section = {
     "knowledge": "groups",
     "attacks": [FIRST],
 }
-"""The policy of act two: people come and go, their diseases change, and the adversary knows everyone's group."""
+"""The policy beside it, whose published diseases are all true: the adversary knows everyone's group."""
 THEIRS, THEIR_REQUIREMENT = "distinct", "m-unique=7"
 """The papers' method for that; their others need diseases that stay, or people who never leave."""
 _THEIR_OPTIONS: dict[str, Any] = {"risk": LIMIT, "ineligible": "counterfeits"}
 LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
 """Attacks that the demo omits, and why."""
-BESIDE = ("updates", "definetti")
-"""The papers' attacks with a measure other than the policy's, shown beside the verdict in act two."""
-
 _README = "Written by `reissue demo`"
 _KEY = "the demo's key is no secret: its people are invented"
 _QUERIES = 500
@@ -83,6 +92,7 @@ _FILES = (
     "schema.toml",
     "ledger.toml",
     "updates.csv",
+    DEPARTURES,
     "ledger.key",
     "ledger.head",
     "act-one.html",
@@ -98,6 +108,7 @@ act-two/       the same months published through a ledger
 ledger/        the ledger of act two; ledger.key is its key, ledger.head its last entry
 schema.toml    which column is what; ledger.toml is the same with the policy of act two
 updates.csv    which disease can become which within a month, and how likely
+departures.csv how likely people with each disease are to be gone in the next month, in another hospital
 
 Try it yourself, with the files alone:
 reissue attack act-one/*.csv --schema schema.toml --members who --limit updates={LIMIT}
@@ -138,8 +149,10 @@ class Story:
     """Number of people in hospital in any month."""
     one: Act
     two: Act
-    beside: tuple[Finding, ...]
-    """The findings of the papers' other attacks in act two."""
+    cohorts: tuple[Utility, ...]
+    """The utility of cohorts, whose published values are all true, as far as they could be published."""
+    cohorts_found: Finding
+    """What the joint attack finds in the last of these releases."""
     theirs: tuple[Utility, ...]
     """The utility of the papers' method."""
     theirs_found: Finding
@@ -153,7 +166,7 @@ class Story:
             "people": self.people,
             "act_one": self.one.as_dict(),
             "act_two": self.two.as_dict(),
-            "beside": [found.as_dict() for found in self.beside],
+            "cohorts": {"cost": cost_of(self.cohorts), FIRST: self.cohorts_found.as_dict()},
             THEIRS: {"cost": cost_of(self.theirs), FIRST: self.theirs_found.as_dict()},
             "left_out": dict(LEFT_OUT),
         }
@@ -180,14 +193,20 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
     progress(0.1)
     rows = sum(month.height for month in months)
     first = _act(out / "act-one", one, schema, rows, lambda share: progress(0.1 + 0.4 * share))
-    two, judged = _published(out, schema, months, lambda share: progress(0.5 + 0.2 * share))
-    second = _act(out / "act-two", two, schema, rows, lambda share: progress(0.7 + 0.1 * share), judged)
-    beside = attack(two, schema, only=BESIDE, limits={"updates": LIMIT})
+    write_private(f"{_KEY}\n".encode(), out / "ledger.key")
+    two, judged = _published(out / "ledger", replace(schema, policy=POLICY), months)
+    progress(0.6)
+    second = _judged_act(out / "act-two", two, judged, rows)
+    with TemporaryDirectory() as place:
+        write_private(f"{_KEY}\n".encode(), Path(place) / "ledger.key")
+        cohorts, seen = _published(Path(place) / "ledger", replace(schema, policy=COHORTS), months, second=False)
+    progress(0.8)
+    beside = _measured(cohorts)
     progress(0.9)
     theirs = anonymize_series(months, schema, THEIR_REQUIREMENT, method=THEIRS, seed=0, **_THEIR_OPTIONS)
     found = attack(theirs, schema, only=FIRST, knowledge=Knowledge(groups=True), limits={FIRST: LIMIT})[FIRST]
     everyone = pl.concat(month["patient"] for month in months).n_unique()
-    story = Story(out, everyone, first, second, tuple(beside), _measured(theirs), found)
+    story = Story(out, everyone, first, second, beside, seen[-1], _measured(theirs), found)
     _report(story)
     progress(1.0)
     return story
@@ -195,6 +214,9 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
 
 def _clear(out: Path, *, force: bool) -> None:
     """Empty a folder; of an earlier demo only its own files are removed."""
+    from reissue.ledger.head import SecondHeads
+    from reissue.ledger.store import address_of
+
     if out.exists() and not out.is_dir():
         raise InputError(f"'{out}' is a file. Choose another name for the folder.")
     if out.is_dir():
@@ -205,6 +227,9 @@ def _clear(out: Path, *, force: bool) -> None:
         about = out / _ABOUT_FILE
         if not (about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_README)):
             raise InputError(f"The folder '{out}' holds other files than a demo's: --force does not replace them.")
+        heads = SecondHeads.of(address_of(out / "ledger"))
+        if heads is not None:
+            heads.forget()  # the new ledger has the same place and the same key, which is no secret
         for name in _FOLDERS:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in _FILES:
@@ -219,6 +244,7 @@ def _prepare(out: Path, months: Sequence[pl.DataFrame]) -> Schema:
     for name in ("original", "who", "act-one", "act-two"):
         (out / name).mkdir()
     write_file(synth.updates(), out / "updates.csv")
+    write_file(_departures(), out / DEPARTURES)
     schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=out)
     write_text(schema.dumps(), out / "schema.toml")
     write_text(replace(schema, policy=POLICY).dumps(), out / "ledger.toml")
@@ -228,24 +254,29 @@ def _prepare(out: Path, months: Sequence[pl.DataFrame]) -> Schema:
     return schema
 
 
+def _departures() -> pl.DataFrame:
+    """Departure rates as somebody knows them who has seen another hospital."""
+    other = list(synth.Population(seed=SEED + 1, people=PEOPLE).months(4))
+    rates = read_waves(other, synth.schema().with_roles({"hospital": "drop"})).departures
+    return pl.DataFrame({"disease": list(rates), "leaves": list(rates.values())})
+
+
 def _file(number: int) -> str:
     return f"month-{number:02d}.csv"
 
 
 def _published(
-    out: Path, schema: Schema, months: Sequence[pl.DataFrame], progress: Callable[[float], None]
+    place: Path, schema: Schema, months: Sequence[pl.DataFrame], *, second: bool = True
 ) -> tuple[list[Release], list[Finding]]:
-    """Publish the months through a ledger, each attacked with all earlier ones before it is recorded."""
+    """Publish the months through a ledger, each judged with all earlier ones before it is recorded."""
     from reissue.ledger import Ledger
 
-    write_private(f"{_KEY}\n".encode(), out / "ledger.key")
     releases, judged = [], []
-    with Ledger.create(out / "ledger", replace(schema, policy=POLICY)) as ledger:
+    with Ledger.create(place, schema, second=second) as ledger:
         for number, month in enumerate(months):
             published = publish_next(month, ledger, seed=number)
             releases.append(published.release)
-            judged.append(published.findings[FIRST])
-            progress((number + 1) / len(months))
+            judged.append(next(iter(published.findings)))
     return releases, judged
 
 
@@ -255,28 +286,33 @@ def _act(
     schema: Schema,
     rows: int,
     progress: Callable[[float], None],
-    judged: Sequence[Finding] = (),
 ) -> Act:
-    """Write releases, attack them together and measure them; with a ledger the joint attack was `judged` before."""
-    left_out = {*LEFT_OUT, *((FIRST, *BESIDE) if judged else ())}
-    for number, release in enumerate(releases, start=1):
-        release.write(str(folder / _file(number)))
+    """Write releases, attack them together and measure them."""
+    _write(releases, folder)
     findings = attack(
         releases,
         schema,
-        only=[name for name in registered() if name not in left_out],
+        only=[name for name in registered() if name not in {*LEFT_OUT, JUDGE}],
         limits={FIRST: LIMIT, "updates": LIMIT},
         timeline=True,
         progress=lambda share: progress(0.8 * share),
     )
-    if judged:
-        points = tuple(Point(one.releases[-1], one.people, one.population, one.worst) for one in judged)
-        findings = replace(
-            findings, findings=(judged[-1], *findings), timeline={FIRST: points, **dict(findings.timeline)}
-        )
     utility = _measured(releases)
     progress(1.0)
     return Act(folder, tuple(releases), findings, utility, folder.with_suffix(".html"), rows)
+
+
+def _judged_act(folder: Path, releases: Sequence[Release], judged: Sequence[Finding], rows: int) -> Act:
+    """Write releases and measure them; they were judged before they went out."""
+    _write(releases, folder)
+    points = tuple(Point(one.releases[-1], one.people, one.population, one.worst) for one in judged)
+    findings = Findings((judged[-1],), timeline={JUDGE: points})
+    return Act(folder, tuple(releases), findings, _measured(releases), folder.with_suffix(".html"), rows)
+
+
+def _write(releases: Sequence[Release], folder: Path) -> None:
+    for number, release in enumerate(releases, start=1):
+        release.write(str(folder / _file(number)))
 
 
 def _measured(releases: Sequence[Release]) -> tuple[Utility, ...]:
@@ -289,11 +325,9 @@ def _report(story: Story) -> None:
 
     costs = {
         "each month by itself": story.one.utility,
-        "through the ledger": story.two.utility,
+        "randomized values": story.two.utility,
+        "cohorts": story.cohorts,
         f"by the papers' method ({THEIRS})": story.theirs,
     }
-    beside = [f"{found.attack}, not a measure of the policy: {found.sentence}" for found in story.beside]
     write_report(story.one.findings, story.one.report, title="Act one: each month by itself", utility=costs)
-    write_report(
-        story.two.findings, story.two.report, title="Act two: through the ledger", utility=costs, warnings=beside
-    )
+    write_report(story.two.findings, story.two.report, title="Act two: through the ledger", utility=costs)

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 
 from reissue import demo
+from reissue.demo import _clear
 from reissue.ledger import Ledger
+from reissue.ledger.head import SecondHeads
+from reissue.ledger.store import address_of
 from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
 from tests.pages import ROOT, blocks, shell, words
@@ -33,27 +36,24 @@ def test_act_one_exposes_hundreds_and_act_two_nobody(story: demo.Story) -> None:
     assert one["joint"].people > one["updates"].people
     assert one["joint"].details["right"] > 0.95 * one["joint"].people
     assert one["joint"].details["case"]["picture"]["kind"] == "equations"
-    assert len(two.timeline["joint"]) == demo.MONTHS
-    assert two["joint"].details["knowledge"] == story.theirs_found.details["knowledge"] == "groups"
     assert one["updates"].people > 500
     assert one["updates"].details["certain"] > 100
-    assert not [found.attack for found in two if found.status == "exposed"]
-    assert 0.99 * story.people < two["joint"].population <= story.people  # some were never shown
-    assert two["joint"].worst is not None
-    assert two["joint"].worst <= demo.LIMIT
-    assert {found.attack for found in one} == {found.attack for found in two} | set(demo.BESIDE)
-    assert all(found.reason for found in two if found.status == "not_run")
+    found = two[demo.JUDGE]
+    assert [one.attack for one in two] == [demo.JUDGE]
+    assert len(two.timeline[demo.JUDGE]) == demo.MONTHS
+    assert (found.status, found.people) == ("withstood", 0)
+    assert found.worst is not None
+    assert found.worst <= demo.LIMIT
+    assert {one["name"] for one in found.details["adversaries"]} == {"people alike", "departure rates"}
+    assert story.cohorts_found.details["knowledge"] == story.theirs_found.details["knowledge"] == "groups"
 
 
-def test_what_other_measures_say_of_act_two_is_told(story: demo.Story) -> None:
-    """The paper's measure is mostly wrong there; who learns gets few people, of hundreds in act one."""
-    updates, definetti = story.beside
-    assert (updates.attack, definetti.attack) == demo.BESIDE
-    assert updates.details["right"] < 0.5 * updates.people
-    above, before = definetti.details["above"], story.one.findings["definetti"].details["above"]
-    assert above["right"] < 0.01 * story.people < before["right"]
-    page = story.two.report.read_text(encoding="utf-8")
-    assert "definetti, not a measure of the policy" in page
+def test_an_adversary_with_the_original_months_is_right_as_often_as_the_policy_says(story: demo.Story) -> None:
+    """The guess of whoever takes published diseases for true is right for as many people as values are true."""
+    for release in story.two.releases:
+        assert release.drawn is not None
+        true = (release.drawn.true == release.drawn.published).mean()
+        assert 0.4 < true <= demo.LIMIT
 
 
 def test_every_month_of_act_one_meets_what_it_says_by_itself(story: demo.Story) -> None:
@@ -68,18 +68,16 @@ def test_what_it_cost_is_measured_in_both_acts(story: demo.Story) -> None:
     one, two = story.one.cost, story.two.cost
     shown = sum(release.table.rows - release.suppressed for release in story.two.releases)
     assert one["rows"] == two["rows"] == shown + two["suppressed"]
-    assert 0 < one["loss"] < two["loss"] < 1
-    assert one["counterfeits"] == 0 < two["counterfeits"]
-    assert one["suppressed"] == 0
-    assert two["suppressed"] < 0.01 * two["rows"]
-    assert two["counterfeits"] < 0.12 * two["rows"]
+    assert one["counterfeits"] == two["counterfeits"] == 0
+    assert one["suppressed"] == two["suppressed"] == 0
+    assert 0 < one["query_error"] < two["query_error"] < 0.07
 
 
-def test_the_papers_method_costs_more_and_gives_more_away(story: demo.Story) -> None:
-    two, theirs = story.two.cost, demo.cost_of(story.theirs)
-    assert two["loss"] < 0.75 * theirs["loss"]
-    assert two["query_error"] < theirs["query_error"]
-    assert two["counterfeits"] < theirs["counterfeits"]
+def test_true_values_cost_more_and_the_papers_method_gives_more_away(story: demo.Story) -> None:
+    two, cohorts, theirs = story.two.cost, demo.cost_of(story.cohorts), demo.cost_of(story.theirs)
+    assert two["query_error"] < cohorts["query_error"] < theirs["query_error"]
+    assert two["counterfeits"] < cohorts["counterfeits"] < theirs["counterfeits"]
+    assert not story.cohorts_found.people
     assert story.theirs_found.people > 500
 
 
@@ -112,8 +110,7 @@ def test_it_is_told_in_words_and_in_json(story: demo.Story, reissue: Reissue, mo
     assert "ACT TWO" in text
     assert "mechanism: not tried" in text
     for finding in story.two.findings:
-        apart = finding.reason is None or finding.why == "does_not_apply"
-        assert apart or f"{finding.attack}: Not run: {finding.reason}" in text
+        assert finding.sentence in text
     answer = reissue("demo", "--json").json
     assert answer["act_one"]["verdict"] == "exposed"
     assert answer["act_two"]["verdict"] == "withstood"
@@ -164,3 +161,18 @@ def test_it_replaces_nothing_that_is_not_its_own(reissue: Reissue, tmp_path: Pat
     (tmp_path / "file").write_text("")
     assert reissue("demo", "--out", "file", "--force").code == 2
     assert files(tmp_path) == before | {"file"}
+
+
+def test_what_is_left_of_an_earlier_ledger_does_not_stop_the_demo(tmp_path: Path) -> None:
+    """The second head of the earlier demo's ledger, in the user's folder for state, is forgotten with it."""
+    heads = SecondHeads.of(address_of(tmp_path / "out" / "ledger"))
+    assert heads is not None
+    mine, other = heads.own("a" * 16), heads.folder / "b-c.head"
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("")
+    other.write_text("")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.txt").write_text("Written by `reissue demo`: an older one.")
+    _clear(tmp_path / "out", force=True)
+    assert not mine.exists()
+    assert other.exists()

@@ -19,7 +19,7 @@ from tests.cli.terminal import Terminal
 )
 def test_the_questions_are_asked_and_answered(tmp_path: Path, answers: dict[str, str], method: str) -> None:
     with Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
-        for asked in ("unbiased?", "their values change?"):
+        for asked in ("correct for it?", "their values change?"):
             terminal.wait_for(asked)
             terminal.wait_for("[Y/n]")
             terminal.type("n")

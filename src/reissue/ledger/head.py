@@ -107,6 +107,11 @@ class SecondHeads:
         """The file for the ledger at this place that recognizes its key by this check value."""
         return self.folder / f"{check}-{self.place}.head"
 
+    def forget(self) -> None:
+        """Remove the second heads of ledgers at this place; for ledgers that are replaced on purpose."""
+        for path in self.folder.glob(f"*-{self.place}.head"):
+            path.unlink(missing_ok=True)
+
     def others(self, check: str) -> list[Path]:
         """The files for other places where the same ledger, or a copy of it, is or was."""
         return sorted(path for path in self.folder.glob(f"{check}-*.head") if path != self.own(check))

@@ -30,7 +30,7 @@ QUESTIONS: Mapping[str, str] = {
     "changes": "Do sensitive values change while a record stays?",
     "providers": "Do several parties contribute records, who could look for each other's?",
     "known": "Do recipients know how you anonymize?",
-    "untrue": "May some published sensitive values be untrue, if estimates from them stay unbiased?",
+    "untrue": "May some published sensitive values be untrue, if estimates correct for it?",
 }
 """Yes-no questions by short name."""
 ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False, "untrue": True}

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _STEPS = (
     "anonymizing twelve months",
     *["attacking them together"] * 4,
-    *["publishing twelve months through a ledger"] * 2,
-    *["attacking them together"] * 2,
+    "publishing twelve months through a ledger",
+    *["the same by cohorts"] * 2,
+    "measuring",
     "by the papers' method",
 )
 """Of equal length, as `play` tells its progress."""
@@ -67,53 +68,43 @@ def _show_first(story: "Story") -> None:
 
 
 def _show_second(story: "Story") -> None:
-    from reissue.cli._findings import show_not_run, show_ran
-    from reissue.demo import LEFT_OUT, LIMIT, POLICY
+    from reissue.cli._findings import show_ran
+    from reissue.demo import JUDGE, LEFT_OUT, LIMIT, POLICY
     from reissue.outcome.findings import view_of
 
-    _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
+    found = story.two.findings[JUDGE].details
+    _render.say("ACT TWO. The same months are published through a ledger, with randomized values.", style="bold")
     _render.say(
-        f"Policy: method {POLICY['method']}, {POLICY['require']}, nobody's disease more likely than {LIMIT:.0%} for "
-        "someone who knows everyone's group. People who enter together stay together. Every month was solved for "
-        f"everyone together with all earlier ones before it went out; all {len(story.two.releases)} went out.",
+        f"Policy: method {POLICY['method']}, {POLICY['require']}; each published disease is true with a chosen "
+        f"probability, drawn once and kept for as long as the true one lasts. Nobody's disease is more likely than "
+        f"{LIMIT:.0%} for someone who links every row to its person and knows how soon people with each disease leave. "
+        f"All {len(story.two.releases)} months went out; of the last one's diseases {found['true']:.0%} are true, and "
+        "estimates with the side table correct for that.",
         "",
     )
-    view = view_of(story.two.findings)
-    show_ran(view)
-    show_not_run(view, needs=False)
-    _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()))
-    _render.say("", "Other measures than the policy's, for comparison with act one:")
-    _render.say(*(f"{found.attack}: {found.sentence}" for found in story.beside))
-    _render.say(
-        "The first follows one person at a time, as if releases were independent; what it is sure of is mostly wrong "
-        'here. The second also learns which people tend to have which disease; with prior = "learned" in the policy '
-        "the ledger judges that, too. What was not run has shown nothing. Against hospitals that look for each other's "
-        "patients there is the option apart.",
-        "",
-    )
+    show_ran(view_of(story.two.findings))
+    _render.say(*(f"{name}: not tried in act one; {why}." for name, why in LEFT_OUT.items()), "")
 
 
 def _show_cost(story: "Story") -> None:
-    from reissue.demo import THEIR_REQUIREMENT, THEIRS, cost_of
+    from reissue.attacks.findings import FIRST
+    from reissue.demo import JUDGE, THEIR_REQUIREMENT, THEIRS, cost_of
 
-    three = [story.one.cost, story.two.cost, cost_of(story.theirs)]
+    costs = [story.one.cost, story.two.cost, cost_of(story.cohorts), cost_of(story.theirs)]
+    found = [story.one.findings[FIRST], story.two.findings[JUDGE], story.cohorts_found, story.theirs_found]
     rows = [
-        [
-            "people whose disease is known beyond the limit",
-            _exposed(story.one.findings["joint"]),
-            _exposed(story.two.findings["joint"]),
-            _exposed(story.theirs_found),
-        ],
-        ["of what the tables said, lost", *(f"{cost['loss']:.1%}" for cost in three)],
-        ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in three)],
-        ["counterfeit records", *(f"{cost['counterfeits']:,}" for cost in three)],
-        ["suppressed records", *(f"{cost['suppressed']:,}" for cost in three)],
+        ["people whose disease is known beyond the limit", *map(_exposed, found)],
+        ["published diseases that are true", *(f"{one.details.get('true', 1.0):.0%}" for one in found)],
+        ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in costs)],
+        ["counterfeit records", *(f"{cost['counterfeits']:,}" for cost in costs)],
+        ["suppressed records", *(f"{cost['suppressed']:,}" for cost in costs)],
     ]
-    _render.say(f"What it cost, over all {three[0]['rows']:,} records", style="bold")
-    _render.show_rows(["", "act one", "act two", f"papers: {THEIRS}"], rows)
+    _render.say(f"What it cost, over all {costs[0]['rows']:,} records", style="bold")
+    _render.show_rows(["", "act one", "act two", "cohorts", f"papers: {THEIRS}"], rows)
     _render.say(
-        f"Papers: {THEIRS} ({THEIR_REQUIREMENT}) is what they have for people who come and go while their diseases "
-        "change; also for someone who knows everyone's group.",
+        "Cohorts publish true diseases only: people who enter together stay together, and counterfeits replace those "
+        f"who left. {THEIRS} ({THEIR_REQUIREMENT}) is the papers' method for people who come and go while diseases "
+        "change. Both are judged for someone who knows everyone's group.",
         "",
     )
     _render.say(

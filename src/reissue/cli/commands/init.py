@@ -26,8 +26,8 @@ _ASSUMED = (
     "--answer removed=no --answer changes=no --force to this command; with a second wave, `reissue plan` knows better."
 )
 _UNTRUE = (
-    "Published sensitive values will be true with a chosen probability only; estimates from them are unbiased. Where "
-    "every published value must be true, add --answer untrue=no: that costs more, and a series lasts less long."
+    "Published sensitive values will be true with a chosen probability only; estimates with the side table correct "
+    "for that. Where every published value must be true, add --answer untrue=no: that costs more, and lasts less long."
 )
 _NOBODY = (
     "No column says who is who, so the policy at its end is for a table to which records are only added. If a column "

@@ -61,7 +61,7 @@ def plan(
         typer.Option(
             metavar="exact|randomized",
             help="Whether every published value must be true, or values may be randomized (true with a chosen "
-            "probability, estimates unbiased). By default both are tried.",
+            "probability; estimates correct for it). By default both are tried.",
         ),
     ] = None,
     average: Annotated[

@@ -484,7 +484,7 @@ class Plan:
         error = f"half of the queries are then off by {other.query_error or 0:.1%} or less"
         if best.setting.randomized:
             return [f"Where every published value must be true: {other.setting.words}; {error}."]
-        return [f"Where values need not all be true, if estimates are unbiased: {other.setting.words}; {error}."]
+        return [f"Where values need not all be true, if estimates correct for it: {other.setting.words}; {error}."]
 
     def best_of(self, *, randomized: bool) -> Outcome | None:
         """The cheapest setting that withstood every wave and the continuation, with randomized values or true ones."""
@@ -562,7 +562,7 @@ def _cost(one: Outcome) -> list[str]:
     if one.setting.randomized:
         return [
             (
-                f"{one.true or 0:.0%} of the published values are true. Estimates from the side table are unbiased: "
+                f"{one.true or 0:.0%} of published values are true. Estimates with the side table correct for that: "
                 f"half of random count queries are off by {one.query_error or 0:.1%} or less."
             ),
             (
