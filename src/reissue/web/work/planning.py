@@ -204,7 +204,9 @@ def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
     found: dict[str, Any] = {"outcome": tried.outcome.as_dict(), "name": setting.name, "rows": None, "beside": None}
     if tried.release is None:
         return found
-    for place, frame in enumerate(tried.release.tables.values()):
+    tables = list(tried.release.tables.values())
+    tables = tables if tried.release.drawn is None else tables[:1]  # the side table is no part of the rows
+    for place, frame in enumerate(tables):
         plain(frame).write_parquet(folder / f"table-{place}.parquet")
     pairs = paired_rows(tried.release)
     found["rows"] = {"before": first_rows(pairs.before), "after": first_rows(pairs.after), "same": pairs.same}
