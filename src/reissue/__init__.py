@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
     from reissue.publishing.folder import anonymize_folder, anonymize_frame
+    from reissue.publishing.personal import personal_risks
     from reissue.publishing.plan import Plan, Setting, Settings, compare_settings, plan
     from reissue.publishing.price import Price
     from reissue.publishing.publish import preview, publish
@@ -122,6 +123,7 @@ __all__ = [
     "doctor",
     "estimate",
     "measure",
+    "personal_risks",
     "plan",
     "preview",
     "propose",
@@ -148,6 +150,7 @@ _PLACES = {
     "reissue.publishing.attack": "attack",
     "reissue.publishing.folder": "anonymize_folder anonymize_frame",
     "reissue.publishing.publish_folder": "publish_folder",
+    "reissue.publishing.personal": "personal_risks",
     "reissue.publishing.plan": "Plan Setting Settings compare_settings plan",
     "reissue.publishing.price": "Price",
     "reissue.publishing.publish": "preview publish",

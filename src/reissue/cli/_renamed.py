@@ -10,7 +10,7 @@ __all__ = ["COMMANDS", "OPTIONS", "by_current_names"]
 COMMANDS: Mapping[str, str] = {"compare": "compare-settings", "utility": "measure"}
 """Commands by their earlier names."""
 OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "attack": {"--knowledge": "--knowledge", "--population": "--population"},
+    "attack": {"--knows": "--knowledge", "--people": "--population"},
     "plan": {"--leave-out": "--suppress"},
 }
 """Options by command and earlier name."""

@@ -110,6 +110,14 @@ def attack(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a report that people understand: one HTML file.")
     ] = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write each person's risks: of the true value, of every value, and in equivalence attacks. Private, "
+            "and readable by you alone; it needs releases that kept the identifier, or members.",
+        ),
+    ] = None,
     record: RecordOption = None,
     originals: Annotated[
         Path | None,
@@ -139,15 +147,14 @@ def attack(
     dialect, tables = dialect_of(reading), releases_among(published)
     say_reading(tables, dialect, quiet=as_json)
     known = insiders(knowledge_of(knowledge or [], population, members), m, coalition)
-    _plan_outputs(report, save_schema, record, [*published, originals], schema, known, force=force)
+    files = {"--report": report, "--private": private, "--save-schema": save_schema}
+    _plan_outputs(files, record, [*published, originals], schema, known, force=force)
     columns = ColumnHints(sensitive, names_of(quasi), identifier, None if schema is not None else providers)
     beside = {"members": known.members, "population": known.population}
     rules, order = count_rules_of(counts), order_hint(tables)
     tables = _counts_opened(tables, schema, columns, rules, dialect) if engine == "memory" else tables
     guessed = given_or_guessed(schema, columns, tables, **beside, dialect=dialect)
-    plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
-    if save_schema is not None and not guessed.assumed:
-        raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
+    plan = _schema_of(guessed, providers, save_schema)
     hints = [*guessed.assumed, *filter(None, [order])]
     say_assumed([] if as_json else hints)
     asked: dict[str, Any] = {"only": only or None, "exact": exact, "knowledge": known, "limits": limits}
@@ -162,9 +169,28 @@ def attack(
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(dict.fromkeys([*hints, *findings.assumptions])))
-    kept = None if record is None else _record(findings, guessed.tables or tables, plan, originals, dialect)
-    _write(findings, costs, guessed, report, save_schema, (record, kept), force=force)
-    _end(findings, report, strict=strict, as_json=as_json)
+    read = guessed.tables or tables
+    kept = None if record is None else (record, _record(findings, read, plan, originals, dialect))
+    theirs = None if private is None else (private, _private(read, plan, known, limits, dialect))
+    _write(findings, costs, guessed, report, save_schema, kept, theirs, force=force)
+    _end(findings, report, private, strict=strict, as_json=as_json)
+
+
+def _schema_of(guessed: "GuessedSchema", providers: str | None, save_schema: Path | None) -> "Schema":
+    """The schema, with the column of providers."""
+    if save_schema is not None and not guessed.assumed:
+        raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
+    return guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
+
+
+def _private(
+    tables: Sequence[Any], schema: "Schema", knowledge: "Knowledge", limits: dict[str, float], dialect: "Dialect"
+) -> bytes:
+    """Everybody's risks, as CSV."""
+    from reissue.files.tables import csv_bytes
+    from reissue.publishing.personal import personal_risks
+
+    return csv_bytes(personal_risks(tables, schema, knowledge=knowledge, limits=limits, dialect=dialect).frame)
 
 
 def _counts_opened(
@@ -192,7 +218,8 @@ def _write(
     guessed: "GuessedSchema",
     report: Path | None,
     save_schema: Path | None,
-    record: "tuple[Path | None, Record | None]",
+    record: "tuple[Path, Record] | None",
+    private: tuple[Path, bytes] | None,
     *,
     force: bool,
 ) -> None:
@@ -204,16 +231,18 @@ def _write(
             from reissue.report import report_html
 
             staging.add_bytes(report, report_html(findings, utility=costs).encode(), replaces=force)
-        if record[0] is not None and record[1] is not None:
+        if record is not None:
             from reissue.report.evidence import stage_record
 
             stage_record(record[1], record[0], staging, force=force)
+        if private is not None:
+            staging.add_bytes(private[0], private[1], replaces=force, private=True)
         if save_schema is not None:
             staging.add_bytes(save_schema, guessed.as_toml().encode(), replaces=force)
         staging.place()
 
 
-def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bool) -> None:
+def _end(findings: "Findings", report: Path | None, private: Path | None, *, strict: bool, as_json: bool) -> None:
     """Show what was found, and end with the code that says it."""
     from reissue.attacks.findings import Verdict
     from reissue.cli._findings import show_findings
@@ -224,6 +253,10 @@ def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bo
         show_findings(findings)
         if report is not None:
             _render.say(f"Written: {report}")
+        if private is not None:
+            from reissue.papers.personal import PRIVATE
+
+            _render.say(f"Written: {private}", PRIVATE)
     if findings.verdict == Verdict.EXPOSED:
         raise typer.Exit(NOT_MET)
     if not findings.tested:
@@ -233,8 +266,7 @@ def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bo
 
 
 def _plan_outputs(
-    report: Path | None,
-    save_schema: Path | None,
+    written: dict[str, Path | None],
     record: Path | None,
     tables: list[Path | None],
     schema: Path | None,
@@ -246,8 +278,7 @@ def _plan_outputs(
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
     from reissue.schema import Schema
 
-    files = [Output("--report", report)] if report is not None else []
-    files += [Output("--save-schema", save_schema)] if save_schema is not None else []
+    files = [Output(option, place) for option, place in written.items() if place is not None]
     files += record_outputs(record)
     people = [Path(one) for one in (knowledge.population, *(knowledge.members or ())) if isinstance(one, str | Path)]
     named = schema_inputs(schema, None if schema is None else Schema.load(schema))

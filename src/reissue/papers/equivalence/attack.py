@@ -35,7 +35,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
 
-__all__ = ["SmallestSets", "domino", "equivalence", "exposure"]
+__all__ = ["SmallestSets", "domino", "equivalence", "exposure", "smallest_sets"]
 
 NAME = "equivalence"
 _CHANGING = "the schema says that sensitive values change; this attack is about values that stay."
@@ -82,6 +82,18 @@ _BUCKETS = 500
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everyone's smallest e in all releases together."""
+    members, limit, found = smallest_sets(series, knowledge)
+    fallen = domino(members, found.pairs)
+    finding = _finding(series, members, found, limit, fallen)
+    if not finding.people:
+        return finding
+    context, e = CaseContext(series, knowledge, members, limit, fallen[1]), int(found.below(members).min())
+    story = case_of(context, e, found.pairs, found.buckets)
+    return replace(finding, details={**finding.details, "case": story}) if story else finding
+
+
+def smallest_sets(series: Series, knowledge: Knowledge) -> tuple[Membership, int, "SmallestSets"]:
+    """Who is in which group, the limit on e, and everybody's smallest e below it."""
     members = membership(series, knowledge)
     if series.schema.updates and not series.schema.values_stay:
         raise CannotRunError(_CHANGING)
@@ -90,13 +102,7 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     found = exposure(members, limit, true_values(series, knowledge, members))
     if limit < 2 and not promises and series.limits.get(NAME) is None:
         raise CannotRunError(_NOTHING_BELOW)
-    fallen = domino(members, found.pairs)
-    finding = _finding(series, members, found, limit, fallen)
-    if not finding.people:
-        return finding
-    context, e = CaseContext(series, knowledge, members, limit, fallen[1]), int(found.below(members).min())
-    story = case_of(context, e, found.pairs, found.buckets)
-    return replace(finding, details={**finding.details, "case": story}) if story else finding
+    return members, limit, found
 
 
 # --- what is found ---------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.words import listed, plural
 
-__all__ = ["CaseContext", "case_of", "two_groups"]
+__all__ = ["CaseContext", "case_of", "case_of_person", "two_groups"]
 
 _NODES = 30
 _EDGES = 90
@@ -81,14 +81,40 @@ def case_of(
     return of_groups(context, pairs, e)
 
 
+def case_of_person(
+    context: CaseContext, person: int, e: int, pairs: Equivalences, judged: Sequence[tuple[BucketHistory, Ints]]
+) -> Case | None:
+    """One person's smallest e, if one bucket or two groups show it; None if only several together do."""
+    for bucket, _ in judged:
+        place = np.flatnonzero(bucket.people == person)
+        if len(place):
+            of_person = np.repeat(np.arange(len(bucket.weights)), bucket.weights)
+            return of_bucket(context, bucket, int(of_person[place[0]]), e)
+    return next((_of_pair(context, pair, e) for pair in _pairs_of(context.members, pairs, person, e)), None)
+
+
+def _pairs_of(members: Membership, found: Equivalences, person: int, e: int) -> Iterator[tuple[int, int]]:
+    """Pairs of groups that differ in e classes, of which just one has the person."""
+    own = members.group[members.person == person]
+    # Those whom a pair shows with e = 1 are in one class.
+    classes = np.arange(len(members.real)) if e == 1 else found.classes
+    for group in own.tolist():
+        others, apart = apart_from(members, classes, group)
+        for other in np.setdiff1d(others[apart == e], own).tolist():
+            first, last = sorted((group, other))
+            yield first, last
+
+
 # --- fine groups -----------------------------------------------------------------------------------------------------
 
 
 def of_groups(context: CaseContext, found: Equivalences, e: int) -> Case | None:
     """Two groups that differ in e people each; None if no pair shows it by itself."""
     pair = two_groups(context.members, found, e)
-    if pair is None:
-        return None
+    return None if pair is None else _of_pair(context, pair, e)
+
+
+def _of_pair(context: CaseContext, pair: tuple[int, int], e: int) -> Case:
     size = int(context.members.sizes[pair[0]])
     looks = [_look(context, group) for group in pair]
     places = [f"release {context.number(group)}" for group in pair]

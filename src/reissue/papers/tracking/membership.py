@@ -254,10 +254,15 @@ class PersonHistories:
     """Value to its text."""
     groups: Ints | None = None
     """People x releases: the number of the person's group in the release, -1 if absent or not just one; if kept."""
+    ids: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    """Person to the identifier as text."""
 
     def of_people(self, rows: Ints) -> "PersonHistories":
         """Some of the people."""
-        return replace(self, table=self.table[rows], groups=None if self.groups is None else self.groups[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(
+            self, table=self.table[rows], groups=groups, ids=self.ids.gather(rows) if len(self.ids) else self.ids
+        )
 
     def of_first(self, releases: int) -> "PersonHistories":
         """The first releases, and who is in one of these."""
@@ -274,7 +279,7 @@ def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:
         return histories_of_members(membership(series, knowledge, strangers=False))
     releases = _known_presences(series, knowledge)
     names, numbers = _texts_of([one.histogram for one in releases])
-    _, person = ranked_texts(pl.concat([identifier_texts(one.ids) for one in releases]))
+    ids, person = ranked_texts(pl.concat([identifier_texts(one.ids) for one in releases]))
     table = np.full((int(person.max(initial=-1)) + 1, len(releases)), -1, np.int64)
     groups, shown, first, place = np.full_like(table, -1), [], 0, 0
     for number, one in enumerate(releases):
@@ -291,14 +296,14 @@ def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:
         np.concatenate([one.count for one in shown]),
         int(starts[-1]),
     )
-    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups)
+    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups, ids)
 
 
 def histories_of_members(members: Membership) -> PersonHistories:
     """From known membership; groups with the same distribution of values are one place."""
     known = np.flatnonzero(members.real[members.person])
-    person = np.unique(members.person[known], return_inverse=True)[1].reshape(-1)
-    group = members.group[known]
+    people, person = np.unique(members.person[known], return_inverse=True)
+    person, group = person.reshape(-1), members.group[known]
     table = np.full((int(person.max(initial=-1)) + 1, int(members.release.max(initial=-1)) + 1), -1, np.int64)
     table[person, members.release[group]] = members.shapes[group]
     groups = None
@@ -308,7 +313,8 @@ def histories_of_members(members: Membership) -> PersonHistories:
     shown = members.histogram.pick(np.unique(members.shapes, return_index=True)[1])
     places = ValueDistributions.of(shown.group, shown.value, shown.count, shown.groups)
     names = members.names or tuple(str(value) for value in range(shown.values))
-    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups)
+    ids = members.identifiers.gather(people) if len(members.identifiers) else members.identifiers
+    return PersonHistories(table, places, tuple(None if name == MISSING else name for name in names), groups, ids)
 
 
 def _only(known: Presences) -> Ints:

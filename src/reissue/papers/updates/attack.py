@@ -41,7 +41,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["Posteriors", "guessed_right", "risks", "updates"]
+__all__ = ["Posteriors", "guessed_right", "limit_of", "risks", "updates"]
 
 
 def guessed_right(series: Series, linked: PersonHistories, people: Ints, release: Ints, value: Ints) -> int | None:
@@ -170,7 +170,7 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     if not len(known.largest):
         raise CannotRunError(_NOBODY, needs=["members"])
     _refuse(series, known)
-    limit = _limit(series, _alone(linked))
+    limit = limit_of(series, linked)
     worst = worst_place(linked, seen.person, seen.release, seen.largest, limit)
     exposed = np.flatnonzero(known.largest > limit + _SLACK)
     right = None
@@ -261,10 +261,11 @@ def _alone(linked: PersonHistories) -> float:
     return float(share[share < 1 - _SLACK].max(initial=0.0))
 
 
-def _limit(series: Series, alone: float) -> float:
+def limit_of(series: Series, linked: PersonHistories) -> float:
+    """The largest posterior that is allowed: the caller's limit, the policy's, or what one release tells by itself."""
     given = series.limit(NAME) or series.schema.policy.get("risk")
     if given is None:
-        return alone
+        return _alone(linked)
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
         raise SchemaError(
             "The limit of the update attack, `limits.updates` in the policy, must be above 0 and at most 1."
