@@ -8,7 +8,8 @@ import numpy as np
 from reissue import Table
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting import pack
-from reissue.papers.mechanism.possible import Belief, Possible, Refusal, refused, weigh
+from reissue.papers.mechanism.possible import Belief, Possible, weigh
+from reissue.papers.mechanism.refusals import Refusal, refused
 from reissue.requirements import Requirement
 
 
@@ -19,11 +20,6 @@ def by_refusals(possible: Possible, refusals: list[Refusal], requirement: Requir
         return refused(worlds, refusals, requirement, possible.domain)
 
     return weigh(possible, keep, budget=200_000)
-
-
-def sequence(groupings: Sequence[Ints], published: int) -> list[Refusal]:
-    """Of groupings of everyone in the order of preference (Zhang, Jajodia, Brodsky 2007): all before the published."""
-    return [_of_everyone(grouping) for grouping in groupings[:published]]
 
 
 def information_loss(table: Table, levels: Sequence[int]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -17,14 +17,18 @@ from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.counting import Domain
 from reissue.errors import InputError
-from reissue.papers.mechanism.attack import by_components, by_running, median_splits, possible_worlds
+from reissue.papers.mechanism.attack import by_running, by_walking, possible_worlds
 from reissue.papers.mechanism.possible import Belief, Possible, enough, frame_signature, signature, weigh
+from reissue.papers.mechanism.refusals import by_components, full_domain, median_splits
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.synth import Population
+from reissue.synth import schema as synth_schema
 from tests.attacks.refusals import by_refusals
+from tests.attacks.refusals import full_domain as all_better
 from tests.effort import examples
 
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
@@ -101,6 +105,95 @@ def test_what_mondrian_refused_says_as_much_as_running_it(table: pl.DataFrame) -
     assert parts.posterior == pytest.approx(slow.posterior)
     assert parts.known.all()
     assert (parts.support == -1).all()
+
+
+@examples(40)
+@given(table=tables())
+def test_what_incognito_refused_says_as_much_as_running_it(table: pl.DataFrame) -> None:
+    """The coarsest of the better combinations say what all of them say; running it also knows how ties are broken."""
+    release = released(table, "incognito")
+    assume(release is not None)
+    assert release is not None
+    possible, requirement = possible_worlds(release), parse(REQUIREMENT)
+    found = by_components(possible, full_domain(release), requirement)
+    levels = [release.draft.notes["levels"][name] for name in SCHEMA.quasi]
+    twin = by_refusals(possible, all_better(release.table, levels), requirement)
+    run = by_running(release)
+    assert run.kept <= twin.kept
+    if full_domain(release):
+        assert found.posterior == pytest.approx(twin.posterior)
+        assert found.kept == twin.kept
+
+
+def test_incognito_is_attacked_where_worlds_are_too_many_to_run_it_on_each() -> None:
+    rng = np.random.default_rng(1)
+    place, age = rng.choice(["a1", "a2", "b1", "b2"], 60), rng.integers(30, 34, 60)
+    ill = np.where((place == "a1") & (age < 32), "HIV", np.where(rng.random(60) < 0.1, "HIV", "flu"))
+    table = pl.DataFrame({"place": place, "age": age, "ill": ill})
+    release = ri.anonymize(table, SCHEMA, REQUIREMENT, method="incognito", seed=0)
+    assert full_domain(release)
+    found = attack([release], SCHEMA, only="mechanism")["mechanism"]
+    assert found.status != Status.NOT_RUN
+    assert found.details["tried"] > 2_000
+    assert not found.details["walked"]
+
+
+@examples(15)
+@given(table=tables(), method=st.sampled_from(["pool", "topdown"]))
+def test_a_walk_believes_what_enumeration_does_where_exchanges_reach_all(table: pl.DataFrame, method: str) -> None:
+    release = released(table, method)
+    assume(release is not None)
+    assert release is not None
+    possible = possible_worlds(release)
+    kept = worlds_kept(release, possible)
+    walked = by_walking(release, budget=3_000)
+    if walked is None:
+        assert len(reached(kept, release)) == 1, "no single exchange leads to the release"
+        return
+    assume(len(reached(kept, release)) == len(kept))
+    codes = range(possible.domain.size)
+    believed = np.stack([(np.array(kept) == code).mean(axis=0) for code in codes], axis=1)
+    inside = release.draft.groups >= 0
+    error = np.abs(walked.posterior - believed)[inside].max(initial=0.0)
+    assert error < 0.15
+    assert walked.posterior[inside].sum(axis=1) == pytest.approx(1)
+
+
+def worlds_kept(release: Release, possible: Possible) -> list[tuple[int, ...]]:
+    """All worlds from which running the method again makes the release."""
+    where, found = place(release), []
+    for worlds, _ in possible.every():
+        for world in worlds:
+            again = released(release.table.frame.with_columns(ill=release.table.decode(world)["ill"]), release.method)
+            if again is not None and np.array_equal(place(again), where):
+                found.append(tuple(world.tolist()))
+    return found
+
+
+def reached(kept: list[tuple[int, ...]], release: Release) -> set[tuple[int, ...]]:
+    """The worlds that exchanges of two values lead to from the original, through worlds that are kept."""
+    start = tuple(release.table.sensitive.tolist())
+    found, waiting = {start}, [start]
+    while waiting:
+        one = waiting.pop()
+        away = (np.array(kept) != np.array(one)).sum(axis=1)
+        near = [other for other, many in zip(kept, away.tolist(), strict=True) if many == 2 and other not in found]
+        found |= set(near)
+        waiting += near
+    return found
+
+
+@pytest.mark.slow
+def test_pool_is_attacked_by_a_walk() -> None:
+    """Of the worlds drawn none leads to a release of 80 people; nearly every exchange of two values does."""
+    patients = next(Population(seed=2, people=80).months(1))
+    release = ri.anonymize(patients, synth_schema(), "simple-l=2", method="pool", seed=0)
+    assert not enough(by_running(release, budget=300))
+    walked = by_walking(release, budget=300)
+    assert walked is not None
+    assert walked.walked
+    assert walked.kept > 50
+    assert (walked.support[walked.known] >= 30).all()
 
 
 def test_mondrian_is_attacked_at_any_size() -> None:

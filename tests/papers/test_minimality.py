@@ -16,14 +16,15 @@ from reissue._arrays import Bools
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
 from reissue.counting import Counts, Domain
-from reissue.papers.mechanism.attack import by_running, median_splits, possible_worlds
+from reissue.papers.mechanism.attack import by_running, possible_worlds
 from reissue.papers.mechanism.possible import Belief, Possible
+from reissue.papers.mechanism.refusals import median_splits, sequence
 from reissue.papers.minimality.attack import credibility, link
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
-from tests.attacks.refusals import by_refusals, full_domain, information_loss, sequence
+from tests.attacks.refusals import by_refusals, full_domain, information_loss
 
 QID = Hierarchy("tree", tree={"Q": ["q1", "q2", "q3"], "q4": {}})
 EDUCATION = {"elementary": ["1st-4th", "5th-6th", "7th-8th"], "university": ["undergrad", "postgrad"]}

@@ -39,14 +39,14 @@ from reissue.papers.mechanism.possible import (
     Parts,
     Possible,
     Signature,
-    by_components,
     enough,
     frame_signature,
     interval,
-    median_splits,
     signature,
+    walk,
     weigh,
 )
+from reissue.papers.mechanism.refusals import Refusal, by_components, full_domain, median_splits
 from reissue.papers.minimality.attack import requirement_of
 from reissue.papers.minimality.rules import limit_of, value_sets
 from reissue.people.knowledge import Knowledge
@@ -57,7 +57,7 @@ from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
 from reissue.schema import Options, Schema
 
-__all__ = ["Belief", "by_components", "by_running", "mechanism", "median_splits", "possible_worlds", "tell"]
+__all__ = ["Belief", "by_running", "by_walking", "mechanism", "possible_worlds", "tell"]
 
 
 def tell(
@@ -111,6 +111,8 @@ _CELLS = 2_000_000
 """Rows times runs, at most: what a minute or so allows."""
 _LOTS = 8
 """So many draws tell whether a release depends on them."""
+_TRIED = 20
+"""Exchanges of two values that are tried before a walk begins."""
 _LEAST = 200
 """With fewer runs there is no point in starting."""
 Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
@@ -196,6 +198,33 @@ def by_running(
     keep = _same_drafts(release, algorithm, dict(options or {}), rng)
     sample = True if sample is None and Trait.RANDOM in find(algorithm).traits else sample
     return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
+
+
+def by_walking(
+    release: Release,
+    algorithm: str | Anonymizer | None = None,
+    *,
+    options: Options | None = None,
+    budget: int = BUDGET,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Parts | None:
+    """What is believed among the tables that exchanges of values within groups reach from the original.
+
+    None where the method draws random numbers or changes values, or no single exchange leads to the release.
+    """
+    rng = rng or np.random.default_rng(0)
+    algorithm = algorithm or release.method
+    possible = possible_worlds(release)
+    if possible.free or (isinstance(algorithm, str) and Trait.RANDOM in find(algorithm).traits):
+        return None
+    if callable(algorithm):
+        keep = _same_frames(release, algorithm)
+    else:
+        keep = _same_drafts(release, algorithm, dict(options or {}), rng)
+    if not keep(possible.nearest(_TRIED, rng)).any():
+        return None
+    return walk(possible, keep, budget=budget, rng=rng, progress=progress)
 
 
 def _same_drafts(
@@ -300,6 +329,7 @@ class _Outcome:
             "tried": self.parts.tried,
             "kept": self.parts.kept,
             "sampled": bool((self.parts.support >= 0).any()),
+            "walked": self.parts.walked,
             "unknown": int((~self.known).sum()),
         }
 
@@ -319,6 +349,11 @@ class _Outcome:
     def sentence(self) -> str:
         """In plain words."""
         left = f"Of {self.parts.tried:,} worlds that were tried {self.parts.kept:,} lead to this very release"
+        if self.parts.walked:
+            left = (
+                f"Of {self.parts.tried:,} exchanges of values, each from a world that leads to this very release, "
+                f"{self.parts.kept:,} lead there too; worlds that no such steps reach were not seen"
+            )
         if not self.parts.tried:
             left = "Every world that the release allows leads to it"
         surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
@@ -337,6 +372,7 @@ class _Way(Enum):
 
     BLIND = "whatever the values are, the same release comes out"
     REFUSALS = "by what Mondrian refused, component by component, at any size"
+    LATTICE = "by what the full-domain search refused, where worlds are too many to run it on each"
     AGAIN = "by running the algorithm again, everyone at once"
 
 
@@ -357,12 +393,16 @@ def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _
     requirement = by_column(requirement, source.table.margins, source.table.domain)
     more, rng = 10 if series.exact else 1, np.random.default_rng(0)
     possible_worlds(source)
-    plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
+    method = knowledge.algorithm or source.method
+    plain = method == source.method and requirement.monotone and not knowledge.options and source.suppressed == 0
     if not knowledge.algorithm and Trait.BLIND in find(source.method).traits and not requirement.sensitive:
         return _Ready(source, requirement, _Way.BLIND, BUDGET)
-    if plain and source.suppressed == 0 and source.method == "mondrian":
+    if plain and method == "mondrian":
         _same_drafts(source, "mondrian", {}, rng)
         return _Ready(source, requirement, _Way.REFUSALS, 10 * BUDGET * more)
+    if plain and method == "incognito" and possible_worlds(source).number_up_to(BUDGET) >= BUDGET:
+        _same_drafts(source, "incognito", {}, rng)
+        return _Ready(source, requirement, _Way.LATTICE, more * min(10 * BUDGET, 10 * _CELLS // source.table.rows))
     budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
     if budget < _LEAST:
         raise CannotRunError(
@@ -381,9 +421,7 @@ def _outcome(ready: _Ready, series: Series, knowledge: Knowledge) -> _Outcome:
     if ready.way == _Way.AGAIN:
         parts = _run_again(source, knowledge, ready.budget)
     else:
-        groups = source.draft.groups.astype(np.int64)
-        refusals = median_splits(source.table, groups) if ready.way == _Way.REFUSALS else []
-        parts = by_components(possible_worlds(source), refusals, requirement, budget=ready.budget)
+        parts = by_components(possible_worlds(source), _refusals(ready), requirement, budget=ready.budget)
     kept = source.draft.groups >= 0
     asked = value_sets(requirement, source.table.domain, knowledge.values, source.table.margins)
     believed, shares = _believed(parts.posterior, source, asked, kept)
@@ -393,11 +431,23 @@ def _outcome(ready: _Ready, series: Series, knowledge: Knowledge) -> _Outcome:
     return _Outcome(parts, believed, shares[source.draft.groups[kept]], limit, source, asked)
 
 
+def _refusals(ready: _Ready) -> list[Refusal]:
+    if ready.way == _Way.REFUSALS:
+        return median_splits(ready.source.table, ready.source.draft.groups.astype(np.int64))
+    return full_domain(ready.source) if ready.way == _Way.LATTICE else []
+
+
 def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Parts:
-    """All people at once, by running the algorithm."""
+    """All people at once, by running the algorithm; by a random walk where hardly any world drawn leads there."""
     belief = by_running(
         source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
     )
+    if belief.sampled and not enough(belief):
+        walked = by_walking(
+            source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
+        )
+        if walked is not None:
+            return walked
     people = len(source.draft.groups)
     support = np.full(people, belief.kept if belief.sampled else -1)
     known = np.full(people, enough(belief))

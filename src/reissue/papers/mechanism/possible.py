@@ -6,54 +6,37 @@ published shares as prior chances).
 
 **Two releases are the same** if everyone is in the same group, and every group has the same values, in whatever order.
 A published frame does not say who stands where; there, the same rows must do.
-
-**Components**: groups that no refusal ties together are attacked on their own.
-Most of what Mondrian refused are splits of groups that it then published: they touch one group each. Groups that a
-higher refusal ties together form one component. Worlds of different components are independent, so each component is
-enumerated or sampled by itself, and tables of any size can be attacked.
-
-A *refusal* (Wong et al. 2009, section 5.2) is a grouping of people that the algorithm would have preferred: some of its
-groups broke the requirement. For a requirement that unions keep (monotone), the refusals of the full-domain search and
-of Mondrian say all that running them would: a grouping whose groups are unions of published ones meets the requirement,
-so it was not refused.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from math import factorial, lgamma, log, prod
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.counting.cells import Counts, Domain
+from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.published import PublishedRelease
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
-from reissue.requirements import Requirement
-from reissue.taxonomy.tree import Taxonomy
 
 __all__ = [
     "Belief",
     "Parts",
     "Possible",
-    "Refusal",
     "Signature",
-    "by_components",
     "enough",
     "frame_signature",
     "interval",
-    "median_splits",
-    "refused",
     "signature",
+    "walk",
     "weigh",
 ]
 
@@ -120,6 +103,17 @@ class Possible:
     def packed(self) -> "Possible":
         """The same with groups numbered 0, 1, ..."""
         return Possible(np.unique(self.groups, return_inverse=True)[1], self.values, self.domain, self.free)
+
+    @property
+    def shares(self) -> Floats:
+        """People x values: what the groups show."""
+        inside = self.groups >= 0
+        size = self.domain.size
+        groups = int(self.groups.max(initial=-1)) + 1
+        place = self.groups[inside] * size + self.values[inside]
+        counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
+        shares = counts / np.maximum(counts.sum(axis=1), 1)[:, np.newaxis]
+        return np.asarray(np.where(inside[:, np.newaxis], shares[self.groups], 0.0), np.float64)
 
     @cached_property
     def _members(self) -> list[Ints]:
@@ -291,78 +285,13 @@ def _sample(possible: Possible, budget: int, rng: np.random.Generator) -> Iterat
         left -= number
 
 
+_ENOUGH = 30
+"""Independent worlds without which a sample says nothing."""
+
+
 def enough(belief: Belief) -> bool:
     """Whether so many worlds were kept that something can be said."""
-    return belief.kept >= (30 if belief.sampled else 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Refusal:
-    """A grouping of some people that was refused."""
-
-    people: Ints
-    labels: Ints
-    """Person (of those) to group, 0, 1, ..."""
-
-
-def refused(worlds: Codes, refusals: Sequence[Refusal], requirement: Requirement, domain: Domain) -> Bools:
-    """Which worlds (worlds x people) break the requirement in every refused grouping."""
-    keep = np.ones(len(worlds), np.bool_)
-    for refusal in refusals:
-        keep[keep] = ~_meets(worlds[keep], refusal, requirement, domain)
-    return keep
-
-
-def _meets(worlds: Codes, grouping: Refusal, requirement: Requirement, domain: Domain) -> Bools:
-    """Which worlds meet the requirement in every group of a grouping."""
-    total = int(grouping.labels.max(initial=-1)) + 1
-    place = np.arange(len(worlds))[:, np.newaxis] * total + grouping.labels[np.newaxis]
-    counts = Counts(place.reshape(-1), worlds[:, grouping.people].reshape(-1), domain, total * len(worlds))
-    return np.asarray(requirement.holds(counts).reshape(len(worlds), total).all(axis=1), np.bool_)
-
-
-def median_splits(table: Table, groups: Ints) -> list[Refusal]:
-    """Mondrian-like: the splits that were tried before the one that was taken, and all of a group that was left."""
-    found: list[Refusal] = []
-    waiting = [np.arange(table.rows)]
-    while waiting:
-        node = waiting.pop()
-        for sides in _splits(table, node):
-            if _apart(groups[node], sides):
-                waiting += [node[sides], node[~sides]]
-                break
-            found.append(Refusal(node, sides.astype(np.int64)))
-    return found
-
-
-def _apart(groups: Ints, sides: Bools) -> bool:
-    """Whether a split sends no published group to both sides."""
-    return not np.intersect1d(groups[sides], groups[~sides]).size
-
-
-def _splits(table: Table, node: Ints) -> Iterator[Bools]:
-    """The splits of a set of people in the order in which Mondrian tries them: who goes up."""
-    codes = table.codes[:, node]
-    lo, hi = codes.min(axis=1), codes.max(axis=1)
-    widths = [
-        float(t.loss(*t.snap(lo[place : place + 1], hi[place : place + 1]))[0])
-        for place, t in enumerate(table.taxonomies)
-    ]
-    for place in sorted(range(len(widths)), key=lambda place: -widths[place]):
-        if widths[place] > 0:
-            yield codes[place] >= _cut(table.taxonomies[place], np.sort(codes[place]))
-
-
-def _cut(taxonomy: Taxonomy, codes: Codes) -> int:
-    """Where sorted codes are cut: at the median, or at the start of its child under the node that holds them all."""
-    lo, hi, median = int(codes[0]), int(codes[-1]), int(codes[len(codes) // 2])
-    if taxonomy.runs:
-        missing = taxonomy.missing and hi == taxonomy.size - 1
-        return hi if missing else max(median, lo + 1) if median == lo else median
-    for first, last in taxonomy.children(*(int(end[0]) for end in taxonomy.snap(codes[:1], codes[-1:]))):
-        if first <= median <= last:
-            return first if first > lo else last + 1
-    return hi
+    return belief.kept >= (_ENOUGH if belief.sampled else 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,70 +309,54 @@ class Parts:
     tried: int
     """None where nothing was refused: then every world leads to the release."""
     kept: int
+    walked: bool = False
+    """Whether they were found by a random walk."""
 
 
-def by_components(
+_SWAPS = 64
+"""Exchanges of two values in one step of a walk, at most."""
+_BATCHES = 20
+"""Pieces of a walk whose means are compared, to say how much they vary."""
+
+
+def walk(
     possible: Possible,
-    refusals: Sequence[Refusal],
-    requirement: Requirement,
+    keep: Keep,
     *,
-    budget: int = 20_000,
+    budget: int,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
-) -> Parts:
-    """What is believed when every refused grouping must have broken the requirement; a budget for each component."""
+) -> "Parts":
+    """What is believed among the worlds that exchanges of values reach from the published one, by a random walk.
+
+    A step exchanges values within groups, some pairs at a time, and is taken if the new world leads to the release too
+    (Metropolis: all worlds that do are equally likely). The first tenth finds out how many exchanges one step may try,
+    so that about half are taken, and is forgotten. Worlds that no such steps reach are not seen. A person's support is
+    the number of independent worlds that the walk is worth, by the variance of means over its pieces.
+    """
     rng = rng or np.random.default_rng(0)
-    posterior = _shares(possible)
-    support, known = np.full(len(possible.groups), -1), np.ones(len(possible.groups), np.bool_)
-    if not refusals:
-        progress(1.0)
-        return Parts(posterior, support, known, possible.number_up_to(10**300), 0, 0)
-    worlds = tried = kept = 0
-    parts = _components(possible, refusals)
-    for number, (people, own) in enumerate(parts):
-        part = Possible(possible.groups[people], possible.values[people], possible.domain).packed()
-        belief = weigh(part, partial(_keep, own, requirement, possible.domain), budget=budget, rng=rng)
-        worlds, tried, kept = worlds + belief.worlds, tried + belief.tried, kept + belief.kept
-        known[people] = enough(belief)
-        if enough(belief):
-            posterior[people] = belief.posterior
-        support[people] = belief.kept if belief.sampled else -1
-        progress((number + 1) / len(parts))
-    return Parts(posterior, support, known, worlds, tried, kept)
-
-
-def _keep(refusals: list[Refusal], requirement: Requirement, domain: Domain, worlds: Codes) -> Bools:
-    return refused(worlds, refusals, requirement, domain)
-
-
-def _shares(possible: Possible) -> Floats:
-    """People x values: what the groups show."""
-    inside = possible.groups >= 0
-    size = possible.domain.size
-    groups = int(possible.groups.max(initial=-1)) + 1
-    place = possible.groups[inside] * size + possible.values[inside]
-    counts = np.bincount(place, minlength=groups * size).reshape(groups, size)
-    shares = counts / np.maximum(counts.sum(axis=1), 1)[:, np.newaxis]
-    return np.asarray(np.where(inside[:, np.newaxis], shares[possible.groups], 0.0), np.float64)
-
-
-def _components(possible: Possible, refusals: Sequence[Refusal]) -> list[tuple[Ints, list[Refusal]]]:
-    """The people of groups that refusals tie together, and those refusals, with people numbered within them."""
-    total = int(possible.groups.max()) + 1
-    touched = [np.unique(possible.groups[refusal.people]) for refusal in refusals]
-    first = np.concatenate([np.full(len(groups), groups[0]) for groups in touched])
-    graph = coo_array((np.ones(len(first)), (first, np.concatenate(touched))), shape=(total, total))
-    _, label = connected_components(graph, directed=False)
-    involved = np.zeros(total, np.bool_)
-    involved[np.concatenate(touched)] = True
-    mine: dict[int, list[Refusal]] = {}
-    for refusal, groups in zip(refusals, touched, strict=True):
-        mine.setdefault(int(label[groups[0]]), []).append(refusal)
-    of_person = np.where((possible.groups >= 0) & involved[possible.groups], label[possible.groups], -1)
-    order = np.argsort(of_person, kind="stable")
-    found = []
-    for component, own in mine.items():
-        start, stop = np.searchsorted(of_person[order], [component, component + 1])
-        people = order[start:stop]
-        found.append((people, [Refusal(np.searchsorted(people, each.people), each.labels) for each in own]))
-    return found
+    world, swaps, taken = possible.values.copy(), 1, 0
+    inside = np.flatnonzero(possible.groups >= 0)
+    members = {int(group): inside[possible.groups[inside] == group] for group in np.unique(possible.groups[inside])}
+    kept = max(budget * 9 // 10 // _BATCHES, 1) * _BATCHES
+    found = np.zeros((_BATCHES, len(world), possible.domain.size))
+    for step in range(-(budget - kept), kept):
+        new = world.copy()
+        for one in rng.choice(inside, swaps).tolist():
+            other = rng.choice(members[int(possible.groups[one])])
+            new[one], new[other] = new[other], new[one]
+        fits = bool(keep(new[np.newaxis])[0])
+        world = new if fits else world
+        if step < 0:
+            swaps = min(swaps + 1, _SWAPS) if fits else max(swaps - 1, 1)
+        else:
+            taken += fits
+            found[step * _BATCHES // kept, inside, world[inside]] += 1
+        progress((step + budget - kept + 1) / budget)
+    means = found / (kept // _BATCHES)
+    posterior = means.mean(axis=0)
+    spread = means.var(axis=0, ddof=1) / _BATCHES
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.where(spread > 0, posterior * (1 - posterior) / spread, np.where(posterior % 1, 0.0, np.inf))
+    support = np.minimum(worth.min(axis=1), taken).astype(np.int64)
+    return Parts(posterior, support, support >= _ENOUGH, possible.number_up_to(10**300), budget, taken, walked=True)
