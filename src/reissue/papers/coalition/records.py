@@ -169,6 +169,10 @@ def _of_people(
     return ProviderRecords(found.contributions, names, margins, together, found.holders, sets, domain)
 
 
+COUNTERFEITS = "(who knows the counterfeits)"
+"""The name of the provider of counterfeits in groups of several providers."""
+
+
 def _of_release(release: Release) -> ProviderRecords:
     """From what stays with the holder; groups with the same box are one group to a reader, unless numbered."""
     draft, table = release.draft, release.table
@@ -199,28 +203,32 @@ def _of_release(release: Release) -> ProviderRecords:
         return _of_people(held(*given, table.people, domain, len(names)), names, table.margins, look, domain)
     if fakes is not None:
         of_fake = fakes.groups if draft.form.numbered else number[fakes.groups]
-        given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
+        given, mixed = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64), len(names))
+        names += [COUNTERFEITS] if mixed else []
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
     told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
     contributions = Contributions.of_rows(*given, replace(table.domain, totals=totals))
     return ProviderRecords(contributions, names, table.margins, look, told=told)
 
 
-def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
-    """With records of nobody: they count as those of the provider to whom all people of their group belong."""
+def _with_counterfeits(
+    given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints, nobody: int
+) -> tuple[tuple[Ints, Ints, Ints], bool]:
+    """With counterfeits, and whether some are in groups of several providers.
+
+    They count as records of the provider to whom all people of their group belong. In a group of several providers they
+    are those of one more, `nobody`, who may collude like the others: someone who can tell counterfeits from people, as
+    whoever made the release can. Without such a member they remain, and hide people as any record of others does.
+    """
     groups, providers, sensitive = given
     here = groups >= 0
     low, high = (np.full(int(groups.max(initial=-1)) + 1, none) for none in (len(providers), -1))
     np.minimum.at(low, groups[here], providers[here])
     np.maximum.at(high, groups[here], providers[here])
-    if (low[of_fake] != high[of_fake]).any():
-        raise CannotRunError(
-            "the release has counterfeits in groups of several providers; no provider gave them, and none can tell "
-            "them apart."
-        )
-    columns = zip((groups, providers, sensitive), (of_fake, low[of_fake], value), strict=True)
+    mixed = low[of_fake] != high[of_fake]
+    columns = zip((groups, providers, sensitive), (of_fake, np.where(mixed, nobody, low[of_fake]), value), strict=True)
     groups, providers, sensitive = (np.concatenate(both) for both in columns)
-    return groups, providers, sensitive
+    return (groups, providers, sensitive), bool(mixed.any())
 
 
 def _numbered(column: pl.Series) -> tuple[Ints, list[str]]:
