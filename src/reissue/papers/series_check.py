@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.papers.tracking.membership import Membership, PersonHistories, histories_of_members, membership
+from reissue.papers.tracking.membership import Membership, histories_of_members, membership
 from reissue.papers.updates.attack import risks
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -86,20 +86,23 @@ def check_series(
     linked = histories_of_members(members)
     model = read_updates(schema, linked.names)
     found = risks(linked, model)
-    values = _values(linked)
+    table, values = _multisets(members)
     return SeriesCheck(
         len(series),
         len(linked.table),
         _unique(members),
-        _illegal(linked, values, model),
-        _overlapping(linked, values, model),
+        _illegal(table, values, model),
+        _overlapping(table, values, model),
         float(found.largest.max(initial=0.0)),
         len(np.unique(found.person[found.left == 1])),
     )
 
 
 def legal(before: Sequence[int], after: Sequence[int], model: UpdateModel) -> bool:
-    """Whether values are a legal update instance of the update set signature of other values (definition 14)."""
+    """Whether values are a legal update instance of the update set signature of other values (definition 14).
+
+    Both are multisets (definition 13): a value that a group has twice stands there twice.
+    """
     sets = [set(np.flatnonzero(model.can[value]).tolist()) for value in before]
     return (
         len(after) == len(sets)
@@ -108,20 +111,28 @@ def legal(before: Sequence[int], after: Sequence[int], model: UpdateModel) -> bo
     )
 
 
-def _values(linked: PersonHistories) -> list[list[int]]:
-    places = linked.places
-    return [places.value[a:b].tolist() for a, b in zip(places.starts[:-1], places.starts[1:], strict=True)]
+def _multisets(members: Membership) -> tuple[Ints, list[list[int]]]:
+    """People x releases: the number of the multiset that the person's group shows, -1 where absent; and these."""
+    known = np.flatnonzero(members.real[members.person])
+    person = np.unique(members.person[known], return_inverse=True)[1].reshape(-1)
+    group = members.group[known]
+    table = np.full((int(person.max(initial=-1)) + 1, int(members.release.max(initial=-1)) + 1), -1, np.int64)
+    table[person, members.release[group]] = members.kinds[group]
+    shown = members.histogram.pick(np.unique(members.kinds, return_index=True)[1])
+    ends = np.cumsum(np.bincount(shown.group, minlength=shown.groups))[:-1]
+    each = zip(np.split(shown.value, ends), np.split(shown.count, ends), strict=True)
+    return table, [np.repeat(value, count).tolist() for value, count in each]
 
 
 def _unique(members: Membership) -> int:
     return 0 if (members.histogram.count > 1).any() else int(members.distinct.min())
 
 
-def _illegal(linked: PersonHistories, values: list[list[int]], model: UpdateModel) -> int:
+def _illegal(table: Ints, values: list[list[int]], model: UpdateModel) -> int:
     """How many people have a neighbouring pair of groups that is not legal."""
     people: set[int] = set()
-    last = linked.table[:, 0].copy()
-    for column in linked.table.T[1:]:
+    last = table[:, 0].copy()
+    for column in table.T[1:]:
         both = np.flatnonzero((last >= 0) & (column >= 0))
         steps, place = np.unique(np.stack([last[both], column[both]]), axis=1, return_inverse=True)
         bad = np.array([not legal(values[a], values[b], model) for a, b in steps.T.tolist()], np.bool_)
@@ -131,8 +142,8 @@ def _illegal(linked: PersonHistories, values: list[list[int]], model: UpdateMode
     return len(people)
 
 
-def _overlapping(linked: PersonHistories, values: list[list[int]], model: UpdateModel) -> int:
+def _overlapping(table: Ints, values: list[list[int]], model: UpdateModel) -> int:
     """How many people began in a group where two candidate update sets share a value."""
-    first: Ints = linked.table[np.arange(len(linked.table)), (linked.table >= 0).argmax(axis=1)]
+    first: Ints = table[np.arange(len(table)), (table >= 0).argmax(axis=1)]
     apart = {place: (model.can[values[place]].sum(axis=0) <= 1).all() for place in np.unique(first).tolist()}
     return sum(not apart[place] for place in first.tolist())
