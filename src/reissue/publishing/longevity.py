@@ -1,0 +1,162 @@
+"""longevity: how many releases a series can have before its counterfeits pass a share, by simulation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.data.table import to_polars
+from reissue.errors import InputError, NotMetError
+from reissue.publishing.anonymize import anonymize
+from reissue.release.memory import Memory
+from reissue.schema import Schema
+from reissue.words import plural
+
+__all__ = ["Longevity", "longevity"]
+
+
+@dataclass(frozen=True)
+class Longevity:
+    """How a simulated series went."""
+
+    shares: tuple[float, ...]
+    """The share of counterfeits in each release that was made."""
+    limit: float
+    turnover: float
+    asked: int
+    """How many releases were to be made."""
+    reason: str = ""
+    """Why the next release could not be made, if so."""
+
+    @property
+    def lasts(self) -> int:
+        """The number of releases before the first that passes the limit or could not be made."""
+        return next((place for place, share in enumerate(self.shares) if share > self.limit), len(self.shares))
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if self.lasts == self.asked:
+            most = max(self.shares, default=0.0)
+            return (
+                f"With {self.turnover:.0%} replaced each time, {plural(self.asked, 'simulated release')} had at most "
+                f"{most:.1%} counterfeits; {self.limit:.1%} may be."
+            )
+        why = self.reason or f"the next has {self.shares[self.lasts]:.1%} counterfeits, and {self.limit:.1%} may be"
+        return (
+            f"With {self.turnover:.0%} replaced each time, the series lasts {plural(self.lasts, 'simulated release')}: "
+            f"{why}."
+        )
+
+    def raise_if_short(self) -> None:
+        """Refuse a series that does not last as long as was asked for.
+
+        Raises
+        ------
+        NotMetError
+            If the simulated series ended before.
+
+        """
+        if self.lasts < self.asked:
+            raise NotMetError(
+                f"{self.sentence} Allow more counterfeits, ask for less, or publish randomized values, which invent "
+                "no records."
+            )
+
+
+def longevity(
+    data: Any,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    require: Any,
+    *,
+    method: str = "equivalence",
+    limit: float = 0.1,
+    turnover: float = 0.1,
+    releases: int = 60,
+    seed: int = 0,
+    **options: Any,
+) -> Longevity:
+    """Return how many releases a series would have before its counterfeits pass a share.
+
+    The series is simulated from one table: each time a share of the people leave, chosen by chance, and as many come
+    who are drawn from the table. Nothing grows and no value becomes rarer, so a real series may end earlier.
+
+    Parameters
+    ----------
+    data
+        The table of the first release.
+    schema
+        The roles of the columns; it needs an identifier.
+    require
+        The requirement of every release.
+    method
+        A method that follows people and adds counterfeits.
+    limit
+        The largest share of counterfeit records.
+    turnover
+        The share of people who are replaced in each release.
+    releases
+        How many releases are made, at most.
+    seed
+        The seed of who leaves, who comes, and of the method.
+    **options
+        Options of the method.
+
+    Returns
+    -------
+    Longevity
+        The shares, how long it lasts, and a sentence; `raise_if_short()` refuses.
+
+    Raises
+    ------
+    InputError
+        If the schema has no identifier, or a share is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from reissue.publishing.longevity import longevity
+    >>> from reissue.synth import Population, schema
+    >>> patients = next(Population(seed=1, people=200).months(1))
+    >>> found = longevity(patients, schema().with_roles({}), "simple-l=3", e=2, releases=2, ineligible="counterfeits")
+    >>> len(found.shares)
+    2
+    """
+    plan = Schema.read(schema)
+    if plan.identifier is None:
+        raise InputError("A series is simulated of people: the schema needs an identifier.")
+    if not (0 <= limit <= 1 and 0 < turnover <= 1 and releases >= 1):
+        raise InputError("The limit and the turnover are shares between 0 and 1, and there is one release at least.")
+    frame, _ = to_polars(data, plan)
+    table = frame.with_columns(pl.Series(plan.identifier, [f"first-{row}" for row in range(frame.height)]))
+    rng, memory, shares = np.random.default_rng(seed), None, list[float]()
+    for number in range(1, releases + 1):
+        try:
+            release = anonymize(table, plan, require, method=method, seed=seed, memory=memory, **options)
+        except NotMetError as reason:
+            return Longevity(tuple(shares), limit, turnover, releases, str(reason).rstrip("."))
+        memory = _memory(release.draft.memory)
+        shares.append(release.counterfeits / (release.table.rows + release.counterfeits))
+        if shares[-1] > limit:
+            break
+        table = _next(table, frame, plan.identifier, turnover, number, rng)
+    return Longevity(tuple(shares), limit, turnover, releases)
+
+
+def _memory(memory: Memory | None) -> Memory:
+    if memory is None:
+        raise InputError("The method remembers nobody: a series of its releases has no counterfeits to count.")
+    return memory
+
+
+def _next(
+    table: pl.DataFrame, source: pl.DataFrame, identifier: str, turnover: float, number: int, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The next table: some leave, and as many new people come whose records are drawn from the first table."""
+    leaving = max(round(turnover * table.height), 1)
+    stay = np.sort(rng.permutation(table.height)[leaving:])
+    coming = source[rng.integers(0, source.height, leaving)]
+    names = pl.Series(identifier, [f"{number}-{row}" for row in range(leaving)])
+    return pl.concat([table[stay], coming.with_columns(names)])
