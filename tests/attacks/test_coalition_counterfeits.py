@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 from hypothesis import assume, given
@@ -22,7 +23,7 @@ def release_of(rows: list[tuple[str, int, str]]) -> ri.Release:
     wards, ages, values = zip(*rows, strict=True)
     names = [f"p{row}" for row in range(len(rows))]
     table = pl.DataFrame({"name": names, "ward": wards, "age": ages, "ill": values})
-    options = {"ineligible": "counterfeits", "form": "two tables"}
+    options: dict[str, Any] = {"ineligible": "counterfeits", "form": "two tables"}
     return ri.anonymize(table, SCHEMA, "m-unique=2", method="invariance", seed=1, **options)
 
 

@@ -1,5 +1,7 @@
 """How long a series lasts, before it begins: the simulation is a series of releases, and its refusal is told."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -9,7 +11,7 @@ from reissue.publishing.longevity import Longevity, longevity
 from tests.hospital import SCHEMA, T1
 
 TABLE = pl.concat([T1.with_columns(pl.col("owner") + str(copy)) for copy in range(6)])
-ASKED = {"e": 2, "form": "permuted", "ineligible": "counterfeits"}
+ASKED: dict[str, Any] = {"e": 2, "form": "permuted", "ineligible": "counterfeits"}
 
 
 def test_a_simulated_series_is_a_series_of_releases() -> None:

@@ -121,7 +121,7 @@ def _multisets(members: Membership) -> tuple[Ints, list[list[int]]]:
     shown = members.histogram.pick(np.unique(members.kinds, return_index=True)[1])
     ends = np.cumsum(np.bincount(shown.group, minlength=shown.groups))[:-1]
     each = zip(np.split(shown.value, ends), np.split(shown.count, ends), strict=True)
-    return table, [np.repeat(value, count).tolist() for value, count in each]
+    return table, [np.repeat(value, count.astype(np.int64)).tolist() for value, count in each]
 
 
 def _unique(members: Membership) -> int:
