@@ -17,7 +17,8 @@ _SHOWN = 5
 SHEET_DEFECTS = {
     "notes": ("{rows} above or below the table are notes", "leave them out"),
     "header": ("the column names stand in {rows}", "join them into one"),
-    "names": ("{count} columns have no name, or that of another column", "give them names"),
+    "names": ("{columns} have no name, or that of another column", "give them names"),
+    "unnamed": ("{columns} have neither a name nor a cell", "leave them out"),
     "ragged": ("{rows} have more or fewer cells than the header", "fill them up with missing cells"),
     "merged": ("{rows} have cells that are merged with those above", "give each row its value"),
 }
@@ -166,7 +167,7 @@ def _said(fact: str, hit: Hit) -> str:
     words: Mapping[str, Any] = {
         "rows": plural(hit.count, "row"),
         "cells": plural(hit.count, "cell"),
-        "count": f"{hit.count:,}",
+        "columns": plural(hit.count, "column"),
         "column": visible(hit.column),
     }
     text = fact.format(**words)

@@ -85,18 +85,18 @@ def sheet_of_frame(frame: pl.DataFrame, identifier: str | None = None) -> Sheet:
 
 def sheet_of_grid(grid: Grid) -> Sheet:
     """The table in a sheet as it is, as text."""
-    known = None if (grid.dialect.header or 1) == 1 else grid.dialect.header
-    layout = find_layout(grid.rows, known)
+    layout = find_layout(grid.rows, grid.header)
     if not layout.names or not any(layout.names):
         raise DataError("The sheet is empty: it has no row that names columns.")
     rows, merged = _filled_down(grid, layout)
-    width = max([len(layout.names), *(_width(rows[place]) for place in range(layout.first, layout.end))])
-    names, renamed = _all_named(layout.names, width)
+    own = layout.names[: _width(layout.names)]
+    width = max([len(own), *(_width(rows[place]) for place in range(layout.first, layout.end))])
+    names, renamed = _all_named(own, width)
     body, numbers, ragged = [], [], []
     for place in range(layout.first, layout.end):
         row = rows[place]
-        if row and len(row) != len(layout.names) and any(not is_blank(cell) for cell in row):
-            ragged += [place + 1] if _width(row) > len(layout.names) or len(row) < len(layout.names) else []
+        odd = _width(row) > len(own) or len(row) < len(own)
+        ragged += [place + 1] if odd and _width(row) else []
         body.append([*row[:width], *[None] * (width - len(row))])
         numbers.append(place + 1)
     frame = pl.DataFrame(body, schema=dict.fromkeys(names, pl.String), orient="row")
@@ -104,8 +104,9 @@ def sheet_of_grid(grid: Grid) -> Sheet:
     found = [("notes", Hit("", tuple(place + 1 for place in (*layout.above, *layout.below))))]
     found += [("header", Hit("", tuple(place + 1 for place in layout.header) if len(layout.header) > 1 else ()))]
     found += [("names", Hit("", (layout.header[-1] + 1,) if renamed else (), cells=renamed))]
+    found += [("unnamed", Hit("", (), cells=len(layout.names) - len(own)))]
     found += [("ragged", Hit("", tuple(ragged))), ("merged", Hit("", merged))]
-    dialect = replace(grid.dialect, header=layout.header[-1] + 1)
+    dialect = replace(grid.dialect, header=layout.named + 1)
     kept = tuple((name, hit) for name, hit in found if hit.count)
     return Sheet(frame, np.array(numbers, np.int64), dialect, typed=False, layout=kept, others=grid.others)
 

@@ -110,10 +110,23 @@ def without_placeholders(column: pl.Series, marks: Sequence[str]) -> pl.Series:
     return pl.select(pl.when(~_placeholders(column, marks)).then(column)).to_series()
 
 
+def _values(column: pl.Series) -> pl.Series | None:
+    """The numbers of a column, also of text; None if most cells are none."""
+    if column.dtype == pl.String:
+        cells = column.drop_nulls().str.strip_chars()
+        mark = max(".,", key=lambda one: int(cells.str.contains(number_pattern(one)).sum()))
+        numbers = read_numbers(column, mark).cast(pl.Float64, strict=False)
+    elif column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64)
+    else:
+        return None
+    return numbers if numbers.count() >= max(_FEW, _MOST * column.count()) else None
+
+
 def find_codes(column: pl.Series) -> list[int] | None:
     """Numbers such as 9999 that are far from all others, and occur several times; None if there are none."""
-    numbers = column.cast(pl.Float64, strict=False) if column.dtype == pl.String or column.dtype.is_numeric() else None
-    if numbers is None or numbers.count() < max(_FEW, _MOST * column.count()):
+    numbers = _values(column)
+    if numbers is None:
         return None
     known = numbers.drop_nulls()
     found = []
@@ -128,7 +141,10 @@ def find_codes(column: pl.Series) -> list[int] | None:
 
 def without_codes(column: pl.Series, codes: Sequence[int]) -> pl.Series:
     """The column with these numbers missing."""
-    coded = column.cast(pl.Float64, strict=False).is_in([float(code) for code in codes]).fill_null(value=False)
+    numbers = _values(column)
+    if numbers is None:
+        return column
+    coded = numbers.is_in([float(code) for code in codes]).fill_null(value=False)
     return pl.select(pl.when(~coded).then(column)).to_series()
 
 
@@ -232,12 +248,23 @@ def find_numbers(column: pl.Series, marks: Sequence[str]) -> str | None:
 
 
 def read_numbers(column: pl.Series, mark: str) -> pl.Series:
-    """Numbers in standard notation, without thousands separators and units; what is none is missing."""
+    """Numbers in standard notation, without thousands separators and units; what is none is missing.
+
+    Cells in the other notation are read too, if they leave no doubt. Where both notations occur, 1.234 leaves one.
+    """
     bare = column.str.strip_chars().str.replace(_UNIT, "").str.replace(_SIGN, "")
-    fits = bare.str.contains(number_pattern(mark)).fill_null(value=False)
+    other = "." if mark == "," else ","
+    fits = {one: bare.str.contains(number_pattern(one)).fill_null(value=False) for one in ".,"}
+    doubtful = bare.str.contains(r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$").fill_null(value=False)
+    both = (fits[mark] & ~fits[other]).any() and (fits[other] & ~fits[mark]).any()
+    own, foreign = fits[mark] & ~(doubtful & both), fits[other] & ~fits[mark] & ~doubtful
+    texts = pl.when(own).then(_standard(bare, mark)).when(foreign).then(_standard(bare, other))
+    return pl.select(texts).to_series()
+
+
+def _standard(cells: pl.Series, mark: str) -> pl.Series:
     groups = r"[.'’ \u{a0}\u{202f}]" if mark == "," else r"[,'’ \u{a0}\u{202f}]"
-    plain = bare.str.replace_all(groups, "").str.replace(",", ".", literal=True)
-    return pl.select(pl.when(fits).then(plain)).to_series()
+    return cells.str.replace_all(groups, "").str.replace(",", ".", literal=True)
 
 
 def _dated(cells: pl.Series) -> pl.Series:

@@ -167,7 +167,7 @@ def detect_csv_dialect(path: Path, given: Dialect, *, packed: bool) -> Dialect:
     encoding = given.encoding or _BOMS.get(bom) or _encoding(path, start, packed)
     text = _beginning(start, encoding)
     delimiter = _delimiter(text, given.delimiter)
-    header = given.header or find_layout(_rows(text, delimiter, blank=True)).header[-1] + 1
+    header = given.header or find_layout(_rows(text, delimiter, blank=True)).named + 1
     columns = _columns(text, delimiter, given.marks, header)
     return replace(
         given,

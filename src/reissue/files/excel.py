@@ -157,7 +157,7 @@ def _header(first: pl.DataFrame, sheet: str, sheets: Sequence[str]) -> int:
     if not first.width or not first.height:
         others = ", ".join(f"'{name}'" for name in sheets if name != sheet)
         raise DataError(f"The sheet '{sheet}' is empty." + (f" There is also {others}." if others else ""))
-    return find_layout(first.rows()).header[-1] + 1
+    return find_layout(first.rows()).named + 1
 
 
 def _plain(column: pl.Series) -> pl.Series:

@@ -47,6 +47,8 @@ class Grid:
     rows: list[list[str | None]]
     dialect: Dialect
     """How the sheet was read."""
+    header: int | None = None
+    """The row of the column names, counted from 1, if somebody said it."""
     merged: tuple[Span, ...] = ()
     others: tuple[str, ...] = ()
     """Further sheets of the workbook."""
@@ -71,9 +73,10 @@ def read_grid(path: Path, dialect: Dialect) -> Grid:
         about = ask_reader("grid_facts", file, given)
         own = Dialect(**about["dialect"])
         rows = [[cell if cell is None else str(cell) for cell in row] for row in frame.rows()]
-        return Grid(rows, own, tuple(tuple(one) for one in about["merged"]), tuple(about["others"]))
+        merged = tuple(tuple(one) for one in about["merged"])
+        return Grid(rows, own, dialect.header, merged, tuple(about["others"]))
     own = detect_csv_dialect(file, dialect, packed=format_of(file).endswith(".gz"))
-    return Grid(_csv_rows(file, own), own)
+    return Grid(_csv_rows(file, own), own, dialect.header)
 
 
 def read_grid_here(given: dict[str, Any]) -> pl.DataFrame:

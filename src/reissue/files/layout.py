@@ -41,6 +41,9 @@ class SheetLayout:
     below: tuple[int, ...] = ()
     """Rows with notes below the table."""
 
+    named: int = 0
+    """The row that names the columns best, for readers of a single header line."""
+
 
 def is_blank(cell: str | None) -> bool:
     """Whether a cell shows nothing."""
@@ -59,7 +62,9 @@ def find_layout(rows: Sequence[Cells], header: int | None = None) -> SheetLayout
         end -= 1
         notes += [end] if filled[end] else []
     above = tuple(place for place in range(lines[0]) if filled[place])
-    return SheetLayout(lines, first, end, _names(rows, lines), above, tuple(reversed(notes)))
+    names = _names(rows, lines)
+    named = lines[0] if rows and names == tuple(_texts(rows[lines[0]])) else lines[-1]
+    return SheetLayout(lines, first, end, names, above, tuple(reversed(notes)), named)
 
 
 def _header_lines(rows: Sequence[Cells], filled: Sequence[int], known: int | None) -> tuple[int, ...]:
