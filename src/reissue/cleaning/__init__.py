@@ -3,6 +3,7 @@
 from reissue.cleaning.recipe import LAYOUT, CleanRecipe
 from reissue.cleaning.replay import SHEET_DEFECTS, Cleaned, Defect, cleaned, find_defects, repaired
 from reissue.cleaning.sheet import Sheet, sheet_of_frame, sheet_of_grid
+from reissue.cleaning.values import folded
 
 __all__ = [
     "LAYOUT",
@@ -13,6 +14,7 @@ __all__ = [
     "Sheet",
     "cleaned",
     "find_defects",
+    "folded",
     "repaired",
     "sheet_of_frame",
     "sheet_of_grid",

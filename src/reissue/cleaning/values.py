@@ -17,6 +17,7 @@ __all__ = [
     "find_numbers",
     "find_spelling",
     "find_yes_no",
+    "folded",
     "is_spelling",
     "read_dates",
     "read_numbers",
@@ -71,8 +72,8 @@ def stripped(column: pl.Series) -> pl.Series:
     return pl.select(pl.when(bare != "").then(bare)).to_series().alias(column.name)
 
 
-def _folded(column: pl.Series) -> pl.Series:
-    """Text without what does not distinguish values: case, and how many blanks."""
+def folded(column: pl.Series) -> pl.Series:
+    """Return texts without what does not distinguish values: case, and how many blanks."""
     return column.str.strip_chars().str.to_lowercase().str.replace_all(r"[\s\u00a0]+", " ").str.normalize("NFC")
 
 
@@ -81,7 +82,7 @@ def _folded(column: pl.Series) -> pl.Series:
 
 def _placeholders(column: pl.Series, marks: Sequence[str]) -> pl.Series:
     """Which cells are a mark for a missing value, or what a failed formula shows."""
-    return _folded(column).is_in([*(mark.lower() for mark in marks), *_ERRORS]).fill_null(value=False)
+    return folded(column).is_in([*(mark.lower() for mark in marks), *_ERRORS]).fill_null(value=False)
 
 
 def find_missing(column: pl.Series, marks: Sequence[str]) -> str | None:
@@ -93,7 +94,7 @@ def find_missing(column: pl.Series, marks: Sequence[str]) -> str | None:
         return None
     held = _placeholders(column, marks)
     rest = column.filter(~held).drop_nulls()
-    kinds = _folded(column.filter(held)).unique().to_list()
+    kinds = folded(column.filter(held)).unique().to_list()
     if not kinds or not len(rest):
         return None
     if _share(_numeric(rest)) >= _MOST or _share(_dated(rest)) >= _MOST:
@@ -155,7 +156,7 @@ def find_yes_no(column: pl.Series) -> bool | None:
     """True if a column says yes or no in several words, else None."""
     if column.dtype != pl.String:
         return None
-    words = set(_folded(column.drop_nulls()).unique().to_list())
+    words = set(folded(column.drop_nulls()).unique().to_list())
     if not words or not words <= _YES | _NO or not words & _YES or not words & _NO:
         return None
     return True if max(len(words & _YES), len(words & _NO)) > 1 else None
@@ -165,7 +166,7 @@ def with_yes_no(column: pl.Series) -> pl.Series:
     """Yes and no, for every word that says so; other cells as they are."""
     if column.dtype != pl.String:
         return column
-    words, cell = pl.lit(_folded(column)), pl.lit(column)
+    words, cell = pl.lit(folded(column)), pl.lit(column)
     said = pl.when(words.is_in(list(_YES))).then(pl.lit("yes")).when(words.is_in(list(_NO))).then(pl.lit("no"))
     return pl.select(said.otherwise(cell)).to_series()
 
@@ -183,14 +184,14 @@ def find_spelling(column: pl.Series) -> str | list[str] | None:
     if (usual == usual.str.to_lowercase()).all():
         return "lower"
     shared = counts.filter(pl.col("key").is_duplicated())["key"].unique()
-    listed = usual if len(usual) <= _LISTED else usual.filter(_folded(usual).is_in(shared.implode()))
+    listed = usual if len(usual) <= _LISTED else usual.filter(folded(usual).is_in(shared.implode()))
     return sorted(listed.to_list())
 
 
 def _spellings(column: pl.Series) -> pl.DataFrame:
     """All spellings, the most frequent of each value first."""
     counts = column.drop_nulls().alias("cell").value_counts()
-    return counts.with_columns(_folded(counts["cell"]).alias("key")).sort(["count", "cell"], descending=[True, False])
+    return counts.with_columns(folded(counts["cell"]).alias("key")).sort(["count", "cell"], descending=[True, False])
 
 
 def is_spelling(value: Any) -> bool:
@@ -212,8 +213,8 @@ def spelt(column: pl.Series, setting: str | Sequence[str]) -> pl.Series:
         return bare.str.to_lowercase()
     counts = _spellings(column)
     usual = dict(counts.unique("key", keep="first", maintain_order=True).select("key", "cell").iter_rows())
-    usual |= {_folded(pl.Series([one]))[0]: one for one in setting}
-    return _folded(column).replace_strict(usual, default=None, return_dtype=pl.String)
+    usual |= {folded(pl.Series([one]))[0]: one for one in setting}
+    return folded(column).replace_strict(usual, default=None, return_dtype=pl.String)
 
 
 # --- numbers and dates -----------------------------------------------------------------------------------------------

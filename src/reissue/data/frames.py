@@ -5,6 +5,7 @@ the name of each file is that of its provider.
 """
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
@@ -12,6 +13,7 @@ import narwhals as nw
 import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError
+from reissue.files.cells import column_of
 from reissue.files.databases import DatabaseTable
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import FORMATS, format_of, is_table_file
@@ -101,16 +103,36 @@ def _back_to_duckdb(frame: pl.DataFrame) -> Any:
 
 def _converted(native: "nw.DataFrame[Any]") -> pl.DataFrame:
     try:
-        return native.to_polars()
-    except ModuleNotFoundError:
-        raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.") from None
+        return _plain(native.to_polars())
+    except ImportError:
+        if not native.implementation.is_pandas():
+            raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.") from None
+        return pl.DataFrame([_by_cells(native.to_native()[name], name) for name in native.columns])
     except (*_REFUSED, nw.exceptions.NarwhalsError):
         bad = [name for name in native.columns if not _convertible(native, name)]
+        if native.implementation.is_pandas() and bad:
+            good = {name: native.select(name).to_polars()[name] for name in native.columns if name not in bad}
+            frame = native.to_native()
+            own = {name: _by_cells(frame[name], name) for name in bad}
+            return pl.DataFrame([{**good, **own}[name] for name in native.columns])
         which = f"Column{'s' * (len(bad) > 1)} {', '.join(map(repr, bad[:5]))}" if bad else "Some columns"
         raise DataError(
             f"{which} cannot be converted: values of different types are mixed, or the type has no equivalent. Make it "
             "one type, for example with .astype(str), or leave it out."
         ) from None
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with columns of Python objects as what their cells are."""
+    objects = [one for one in frame.iter_columns() if one.dtype == pl.Object]
+    return frame.with_columns(column_of(one.to_list(), one.name) for one in objects) if objects else frame
+
+
+def _by_cells(column: Any, name: str) -> pl.Series:
+    """A column of pandas, cell by cell: without PyArrow, or where its cells are of several types."""
+    known = column.notna()
+    cells = column.astype(object).where(known, None).tolist()
+    return column_of([None if one is None or one != one else one for one in cells], name)  # noqa: PLR0124
 
 
 def _convertible(native: "nw.DataFrame[Any]", name: str) -> bool:
@@ -126,11 +148,23 @@ def _back_to_pandas(native: "nw.DataFrame[Any]", schema: pl.Schema) -> Back:
     kinds = dict(native.to_native().dtypes)
 
     def back(frame: pl.DataFrame) -> Any:
-        out = frame.to_pandas()
+        out = _to_pandas(frame)
         same = {name: kinds[name] for name in out.columns if name in kinds and frame.schema[name] == schema[name]}
         return out.astype(same)
 
     return back
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """A frame of pandas, with PyArrow or without."""
+    try:
+        return frame.to_pandas()
+    except ImportError:
+        pandas: Any = import_module("pandas")
+        plain = frame.with_columns(
+            pl.col(pl.Date).cast(pl.Datetime("us")), pl.col(pl.Enum, pl.Categorical).cast(pl.String)
+        )
+        return pandas.DataFrame({name: plain[name].to_list() for name in plain.columns}, columns=plain.columns)
 
 
 def read_together(

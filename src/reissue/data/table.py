@@ -19,6 +19,7 @@ from reissue.data.frames import Back, from_frame, read_together
 from reissue.data.identifiers import identifier_texts
 from reissue.data.repairs import read_repaired
 from reissue.errors import DataError, ReadingNote, SchemaError, TaxonomyError, nearest_column
+from reissue.files.cells import typed_cells
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, PLAIN, Dialect
 from reissue.files.tables import detect_dialect, refuse_nested
@@ -246,7 +247,7 @@ class Table:
         if not frame.height:
             raise DataError("The table has no rows.")
         people = people_of(frame, schema)
-        frame = _one_kind_of_missing(frame, schema)
+        frame = _typed(_one_kind_of_missing(frame, schema), schema)
         if not codings:
             codings = [code_column(frame[name], schema) for name in schema.quasi]
         codes = np.empty((len(codings), frame.height), np.int32)
@@ -384,13 +385,26 @@ def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
+def _typed(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Text that the schema generalizes as dates or in ranges as dates and numbers, as from a file."""
+    texts = [
+        frame[name]
+        for name in schema.quasi
+        if frame.schema[name] == pl.String and schema.hierarchy(name).kind in {"dates", "ranges"}
+    ]
+    return frame.with_columns(typed_cells(pl.DataFrame(texts), FOUND)[0].iter_columns()) if texts else frame
+
+
 def people_of(frame: pl.DataFrame, schema: Schema) -> Ints | None:
     """The person of each row, if people may have several; else check that no person has two."""
     if schema.identifier is None:
         return None
     ids = identifier_texts(frame[schema.identifier])
     if ids.null_count():
-        raise DataError(f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows.")
+        raise DataError(
+            f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows. "
+            "`reissue clean` shows them, and leaves them out."
+        )
     if schema.several_rows:
         return ids.rank("dense").to_numpy().astype(np.int64) - 1
     repeated = ids.is_duplicated()
@@ -399,7 +413,7 @@ def people_of(frame: pl.DataFrame, schema: Schema) -> Ints | None:
         raise DataError(
             f"The identifier '{schema.identifier}' is not unique: {int(repeated.sum())} rows share theirs with another "
             f"(first rows: {rows}). If people have several rows, such as visits, say so in the schema:  [person]  "
-            "several_rows = true.  Otherwise one row per person is needed."
+            "several_rows = true.  Otherwise one row per person is needed: `reissue clean` shows rows that are doubled."
         )
     return None
 

@@ -15,17 +15,21 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from reissue.errors import ReadingNote
+from reissue.errors import DataError, ReadingNote
 from reissue.files.dialect import DATES, Dialect
 from reissue.words import plural
 
 __all__ = [
     "are_numbers",
     "as_numbers",
+    "column_of",
     "in_standard_writing",
     "inexact",
     "number_pattern",
@@ -185,6 +189,35 @@ def whole_if_all_are(column: pl.Series) -> pl.Series:
     if column.null_count() == len(column) or whole.null_count() != column.null_count():
         return column
     return whole if (whole.cast(pl.Float64) == column).fill_null(value=True).all() else column
+
+
+_SCALARS = (bool, int, float, str, datetime, date, time, Decimal)
+"""Types of cells that a column may hold, also several of them."""
+
+
+def column_of(cells: list[Any], name: str) -> pl.Series:
+    """Return cells of one type as a column of it; cells of several types as the texts that a file would hold."""
+    kinds = {type(one) for one in cells if one is not None}
+    if any(not issubclass(kind, _SCALARS) for kind in kinds):
+        plain = [one.item() if hasattr(one, "item") else one for one in cells]
+        kinds = {type(one) for one in plain if one is not None}
+        if plain != cells and all(issubclass(kind, _SCALARS) for kind in kinds):
+            return column_of(plain, name)
+        raise DataError(f"Column '{name}' holds lists, structures or objects, not plain values. Leave it out.")
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        cells = [None if one is None else _cell_text(one) for one in cells]
+    return pl.Series(name, cells, strict=False) if kinds else pl.Series(name, cells, dtype=pl.String)
+
+
+def _cell_text(cell: Any) -> str:
+    """A cell as a text file would hold it."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
 
 
 _STARTS = r"^\s*[+-]?\d"

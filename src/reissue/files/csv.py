@@ -51,7 +51,10 @@ def read_csv(
     header = file.header()
     names = pl.select(_rearmed(pl.lit(pl.Series(header, dtype=pl.String)))).to_series().to_list()
     if len(set(names)) < len(names):
-        raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
+        raise DataError(
+            f"'{path}' has column names that occur more than once. Every column needs one of its own; `reissue clean` "
+            "gives it one."
+        )
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
     if len(names) > MOST_COLUMNS:
         raise DataError(
@@ -188,7 +191,7 @@ def _blank_end(file: _File, width: int, rows: int) -> int:
         if cells and (blank or len(cells) != width):
             raise DataError(
                 f"'{file.path}' has a row with fewer cells than its header has (row {number - blank}; row 1 follows "
-                "the header). Complete it, or check quotes and the delimiter."
+                "the header). Complete it, or check quotes and the delimiter; `reissue clean` fills it up."
             )
         blank += not cells
     return blank

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import polars as pl
 
 from reissue.errors import DataError, InputError
+from reissue.files.cells import column_of
 from reissue.files.child import ask_reader
 from reissue.files.extras import import_optional
 
@@ -153,10 +154,9 @@ def _from_sql(place: DatabaseTable) -> pl.DataFrame:
         names, cells = list(rows.keys()), [tuple(row) for row in rows]
     try:
         return pl.DataFrame(cells, schema=names, orient="row", infer_schema_length=None)
-    except (pl.exceptions.PolarsError, TypeError):
-        raise DataError(
-            f"The {place} has columns whose cells are of several types: make each of them one type."
-        ) from None
+    except (pl.exceptions.PolarsError, TypeError):  # SQLite keeps cells of any type in any column
+        columns = zip(*cells, strict=True) if cells else ((),) * len(names)
+        return pl.DataFrame([column_of(list(column), name) for name, column in zip(names, columns, strict=True)])
 
 
 def _refuse_absent_file(place: DatabaseTable) -> None:

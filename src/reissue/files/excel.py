@@ -102,7 +102,10 @@ def read_excel(
     frame = _sheet(book, sheet, header_row=row, schema_sample_rows=None)
     names = _sheet(book, sheet, header_row=None, skip_rows=row, n_rows=1, dtypes="string").row(0) if frame.width else ()
     if len(set(names)) < len(names):
-        raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
+        raise DataError(
+            f"'{path}' has column names that occur more than once. Every column needs one of its own; `reissue clean` "
+            "gives it one."
+        )
     frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
     if only and set(only) <= set(frame.columns):
         frame = frame.select(name for name in frame.columns if name in set(only))

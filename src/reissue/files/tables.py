@@ -187,7 +187,7 @@ def _reason(problem: Exception, kind: str) -> str:
     if "empty" in words or "no data" in words:
         return "it is empty."
     if "more fields" in words or "ragged" in words or "truncate" in words or "found more" in words:
-        return "some rows have more cells than the header. Check quotes and the delimiter."
+        return "some rows have more cells than the header. Check quotes and the delimiter; `reissue clean` shows them."
     return "it is not a regular CSV file (quotes, delimiter or compression are wrong)."
 
 

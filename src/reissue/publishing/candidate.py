@@ -11,6 +11,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Findings
+from reissue.cleaning import folded
 from reissue.counting.hashing import RowDigest
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
@@ -44,6 +45,7 @@ from reissue.publishing.turn import PublicationInMemory, Turn
 from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
 from reissue.utility import measure
+from reissue.words import plural
 
 __all__ = ["Candidate", "publish_candidate"]
 
@@ -203,7 +205,7 @@ class Candidate(Attempt):
 
     def warnings(self, release: Release) -> tuple[str, ...]:
         """What whoever sends the release out should know."""
-        found = [*self.turn.warnings, *_linking(self.table), *_misspelt(self.table, self.policy)]
+        found = [*self.turn.warnings, *_linking(self.table), *_misspelt(self.table, self.policy), *_twins(self.table)]
         repaired = self.repairs.sentences
         if self.drawn is not None:
             repaired = tuple(warnings_of_drawn(self.drawn, self.policy, self.repairs.left_out))
@@ -376,5 +378,18 @@ def _misspelt(table: Table, policy: Policy) -> list[str]:
             said.append(
                 f"The policy names {named:,} protected values of '{column}', of which {absent:,} do not occur in this "
                 "table: check their spelling."
+            )
+    return said
+
+
+def _twins(table: Table) -> list[str]:
+    """That values differ only in case or blanks: they count as different ones, so that groups seem more diverse."""
+    said = []
+    for name, coding in zip(table.schema.sensitive, table.secrets, strict=True):
+        twins = len(coding.leaves) - folded(coding.leaves).n_unique() if coding.leaves.dtype == pl.String else 0
+        if twins:
+            said.append(
+                f"{plural(twins, 'value')} of '{name}' differ from others only in case or blanks. They count as values "
+                "of their own, so that groups seem more diverse than they are: `reissue clean` shows them."
             )
     return said

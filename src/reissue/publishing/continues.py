@@ -72,7 +72,9 @@ def _refuse_other_form(
     own = [one for one in earlier if one.record.kinds]
     if own:
         before = own[-1].record.kinds
-        changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
+        alike = {("text", "times")}  # days in a text file were text in earlier versions, and read alike
+        pairs = {name: (before.get(name, kind), kind) for name, kind in kinds.items()}
+        changed = sorted(name for name, (then, now) in pairs.items() if then != now and (then, now) not in alike)
         if changed:
             said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
             raise DataError(

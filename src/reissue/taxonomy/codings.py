@@ -359,7 +359,10 @@ def _strictly(raw: pl.Series, parsed: pl.Series, expected: str) -> pl.Series:
     bad = np.flatnonzero((parsed.is_null() & raw.is_not_null()).to_numpy())
     if len(bad):
         rows = ", ".join(str(row + 1) for row in bad[:5])
-        raise TaxonomyError(f"Column '{raw.name}' must hold {expected}; {len(bad)} values do not (first rows: {rows}).")
+        raise TaxonomyError(
+            f"Column '{raw.name}' must hold {expected}; {len(bad)} values do not (first rows: {rows}). `reissue clean` "
+            "reads such cells as missing."
+        )
     return parsed
 
 
