@@ -13,6 +13,8 @@ import polars as pl
 from reissue.cleaning.sheet import Hit, Sheet
 from reissue.cleaning.values import (
     DATE_CHOICES,
+    are_plain_numbers,
+    are_usual_dates,
     find_codes,
     find_dates,
     find_missing,
@@ -40,6 +42,8 @@ _BLANK_SHARE = 0.3
 """Share of a total row's cells that are blank, at least, where no column names people."""
 _NAMES = 0.95
 """Share of different values from which a column tells people apart."""
+_SHOWN = 5
+"""Maximum number of values that show what is meant."""
 Settings = Mapping[str, Any]
 """The setting for each column; an empty name stands for whole rows."""
 
@@ -60,6 +64,8 @@ class RepairKind:
     """Whether something is a setting; None: the repair needs none."""
     wanted: str = ""
     """Which settings there are, in words."""
+    lost: str = ""
+    """What was found where no cell could be read."""
     certain: Callable[[Sheet, str], bool] = lambda _sheet, _column: True
     """Whether it is recommended, and not only a hint."""
 
@@ -178,17 +184,22 @@ def _by_column(change: Callable[[pl.Series, Any, Sheet], pl.Series]) -> Callable
     return run
 
 
-def _odd(change: Callable[[pl.Series, Any], pl.Series]) -> Callable[[Sheet, str, Any], tuple[Sheet, Hit]]:
-    """A repair of which only the cells count that it could not read."""
+def _odd(
+    change: Callable[[pl.Series, Any], pl.Series], usual: Callable[[pl.Series, Any], pl.Series]
+) -> Callable[[Sheet, str, Any], tuple[Sheet, Hit]]:
+    """A repair that concerns the cells that are not written as usual, and names those first that cannot be read."""
 
     def run(sheet: Sheet, column: str, setting: Any) -> tuple[Sheet, Hit]:
         old = sheet.frame[column]
         if old.dtype != pl.String and setting != "serial":
             return sheet, Hit(column, ())
         new = change(old, setting).alias(column)
-        lost = (old.is_not_null() & new.is_null()).to_numpy()
-        other, hit = sheet.with_column(new)
-        return other, replace(hit, rows=tuple(sheet.rows[lost].tolist())) if lost.any() else hit
+        odd = old.is_not_null() & ~usual(old, setting).fill_null(value=False)
+        lost = odd & new.is_null()
+        named = (lost if lost.any() else odd).to_numpy()
+        examples = tuple(old.filter(pl.Series(named)).cast(pl.String).unique(maintain_order=True).head(_SHOWN))
+        hit = Hit(column, tuple(sheet.rows[named].tolist()), examples, int(odd.sum()), int(lost.sum()))
+        return replace(sheet, frame=sheet.frame.with_columns(new)), hit
 
     return run
 
@@ -232,19 +243,21 @@ REPAIRS: Mapping[str, RepairKind] = {
     ),
     "numbers": RepairKind(
         _of_columns(lambda column, sheet: find_numbers(column, sheet.dialect.marks)),
-        _odd(read_numbers),
-        "{cells} of '{column}', which holds numbers, are written in another way or are no numbers",
-        "read them as numbers without units, and as missing where that is not possible",
+        _odd(read_numbers, are_plain_numbers),
+        "{cells} of '{column}' have units or another notation",
+        "read them as numbers, without units",
         settings=lambda value: value in {".", ","},
         wanted='the decimal mark, "." or ","',
+        lost="{cells} of '{column}' are no numbers",
     ),
     "dates": RepairKind(
         _of_columns(lambda column, sheet: find_dates(column, sheet.dialect)),
-        _odd(read_dates),
-        "{cells} of '{column}', which holds dates, are written in another way or are no dates",
-        "read them as dates, and as missing where that is not possible",
+        _odd(read_dates, are_usual_dates),
+        "{cells} of '{column}' are dates in another notation",
+        "read them as dates",
         settings=lambda value: value in DATE_CHOICES,
         wanted=f"one of {', '.join(DATE_CHOICES)}",
+        lost="{cells} of '{column}' are no dates",
     ),
     "codes": RepairKind(
         _of_columns(lambda column, _sheet: find_codes(column)),

@@ -125,7 +125,7 @@ def _walk(sheet: Sheet, names: Collection[str] | None, *, only_recommended: bool
     for name, repair in REPAIRS.items():
         for column, setting in repair.find(sheet).items():
             after, hit = repair.run(sheet, column, setting)
-            if not hit.count and name != "dates":
+            if not hit.count:
                 continue
             defect = _defect(name, repair, hit, setting, certain=repair.certain(sheet, column))
             found.append(defect)
@@ -159,8 +159,12 @@ def _of_layout(sheet: Sheet) -> tuple[Defect, ...]:
 
 
 def _defect(name: str, repair: RepairKind, hit: Hit, setting: Any, *, certain: bool = True) -> Defect:
-    fact = _said(repair.fact, hit)
-    return Defect(name, hit.column, hit.count, hit.rows, fact, repair.action, certain, setting, hit.examples)
+    fact, action = _said(repair.fact, hit), repair.action
+    if hit.lost == hit.count and repair.lost:
+        fact, action = _said(repair.lost, hit), "read them as missing"
+    elif hit.lost:
+        fact, action = f"{fact}, or cannot be read ({hit.lost:,})", f"{action}, and as missing where that is impossible"
+    return Defect(name, hit.column, hit.count, hit.rows, fact, action, certain, setting, hit.examples)
 
 
 def _said(fact: str, hit: Hit) -> str:

@@ -32,6 +32,8 @@ class Hit:
     """Some of the values, for the holder's own eyes."""
     cells: int | None = None
     """The number of cells, if it is not that of the rows."""
+    lost: int = 0
+    """How many of these cells could not be read, and are missing now."""
 
     @property
     def count(self) -> int:

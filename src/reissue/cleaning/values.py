@@ -11,6 +11,8 @@ from reissue.words import words_of
 
 __all__ = [
     "DATE_CHOICES",
+    "are_plain_numbers",
+    "are_usual_dates",
     "find_codes",
     "find_dates",
     "find_missing",
@@ -48,7 +50,10 @@ _NOT_IN_TEXT = {"none"}
 """Marks for missing numbers that may be a value among texts."""
 _CODE = r"^\p{L}{1,3}[-.]?\d+(?:\.\d+)?\p{L}?$|^\d+[-/]?\p{L}$"
 """Codes and house numbers, such as E11 and 12a: with these, a column of digits holds no numbers."""
-_UNIT = r"(?i)\s*(?:[%€$£]|eur|kg|g|mg|cm|mm|m|years?|yrs?|jahre?|j\.|ans)$"
+_UNIT = (
+    r"(?i)\s*(?:[%€$£]|eur|kg|g|mg|cm|mm|m|years?|yrs?|jahre?|j\.|ans|months?|monate?n?|weeks?|wochen?|"
+    r"days?|tage?n?|hours?|h|std\.?|stunden?|min\.?|minuten?)$"
+)
 _SIGN = r"^[€$£]\s*"
 _SERIAL = r"^[1-7]\d{4}(?:\.0+)?$"
 _FIRST_DAY = pl.date(1899, 12, 30)
@@ -263,6 +268,11 @@ def read_numbers(column: pl.Series, mark: str) -> pl.Series:
     return pl.select(texts).to_series()
 
 
+def are_plain_numbers(column: pl.Series, mark: str) -> pl.Series:
+    """Which cells are numbers with this decimal mark and nothing else."""
+    return column.cast(pl.String).str.strip_chars().str.contains(number_pattern(mark))
+
+
 def _standard(cells: pl.Series, mark: str) -> pl.Series:
     groups = r"[.'’ \u{a0}\u{202f}]" if mark == "," else r"[,'’ \u{a0}\u{202f}]"
     return cells.str.replace_all(groups, "").str.replace(",", ".", literal=True)
@@ -281,6 +291,13 @@ def _days(column: pl.Series, notation: str) -> pl.Series:
     cell = rf"^({f'[{mark}]'.join(parts)})(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?)?$"
     day = column.str.strip_chars().str.extract(cell)
     return day.str.to_date(DATES[notation], strict=False)
+
+
+def are_usual_dates(column: pl.Series, notation: str) -> pl.Series:
+    """Which cells are dates in this notation; the numbers of a spreadsheet are no usual one."""
+    if notation == "serial":
+        return pl.Series([False]).new_from_index(0, len(column))
+    return _days(column, notation).is_not_null()
 
 
 def _serial_days(column: pl.Series) -> pl.Series:

@@ -89,6 +89,8 @@ def _from_arrow(data: Any) -> tuple[pl.DataFrame, Back]:
 def _collected(native: "nw.LazyFrame[Any]") -> pl.DataFrame:
     try:
         frame: pl.DataFrame = native.collect("polars").to_native()
+    except ImportError:
+        raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.") from None
     except (*_REFUSED, nw.exceptions.NarwhalsError):
         raise DataError("The lazy frame cannot be computed. Call .collect() on it yourself to see why.") from None
     return frame

@@ -44,11 +44,12 @@ NOTES = _words(
 """Words for free text, if the column holds text."""
 QUASI: Mapping[str, frozenset[str]] = {
     "is usually known to others": _words(
-        "age alter birth born dob birthday birthdate yob sex gender geschlecht race ethnicity ethnic marital married "
-        "education degree job occupation profession employment workclass worker relationship household children "
-        "language nationality citizenship native geburt geburtsdatum geburtstag geburtsjahr gebdat geb altersgruppe "
-        "familienstand beruf tatigkeit bildung bildungsabschluss schulabschluss kinder sprache nationalitat "
-        "staatsangehorigkeit herkunft haushalt naissance sexe profession nacimiento sexo edad geboortedatum geslacht"
+        "age alter birth born dob birthday birthdate yob sex gender geschlecht geschl race ethnicity ethnic marital "
+        "married education degree job occupation profession employment workclass worker relationship household "
+        "children language nationality citizenship native geburt geburtsdatum geburtstag geburtsjahr gebdat geb "
+        "altersgruppe familienstand beruf tatigkeit bildung bildungsabschluss schulabschluss kinder sprache "
+        "nationalitat staatsangehorigkeit herkunft haushalt naissance sexe profession nacimiento sexo edad "
+        "geboortedatum geslacht"
     ),
     "says where someone lives": _words(
         "zip zipcode postcode postal plz city town village municipality county district region state province country "
