@@ -197,6 +197,14 @@ class Schema:
                 f"{_SEVERAL} = true). Bring the table to one row per person, or release it by `reissue anonymize`."
             )
 
+    def refuse_repairs(self) -> None:
+        """Refuse to leave repairs out, on behalf of engines that never hold the whole table."""
+        if self.clean:
+            raise SchemaError(
+                "The schema repairs tables ([clean]), which needs them in memory. Write a repaired copy with `reissue "
+                "clean --recipe SCHEMA.toml --out COPY`, and remove the section."
+            )
+
     def refuse_unidentified(self, what: str) -> None:
         """Refuse data in which rows of different providers may be the same person's."""
         if self.identifier is None and self.several_rows is not False:

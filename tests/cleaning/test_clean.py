@@ -89,6 +89,13 @@ def test_a_recipe_that_cannot_be_read(section: dict[str, object], message: str) 
         ri.CleanRecipe.of(section)
 
 
+def test_engines_that_never_hold_the_table_refuse_repairs(tmp_path: Path) -> None:
+    pl.DataFrame({"age": [1, 2], "diagnosis": ["a", "b"]}).write_parquet(tmp_path / "t.parquet")
+    schema = {"columns": {"age": "quasi", "diagnosis": "sensitive"}, "clean": {"totals": True}}
+    with pytest.raises(ri.SchemaError, match="needs them in memory"):
+        ri.anonymize_folder(tmp_path / "t.parquet", schema, "k=2", tmp_path / "out", engine="stream")
+
+
 def test_a_terminal_asks_two_questions(tmp_path: Path) -> None:
     path = write("totals", tmp_path)
     with Terminal(tmp_path, "init", path.name) as terminal:

@@ -115,6 +115,8 @@ def anonymize_folder(
     recipe, schema, place = Recipe.of(method, require, suppress, boxes, options), Schema.read(schema), Path(out)
     recipe.refuse_memory(memory)
     chosen, why = choose(engine, data), recipe.why_all_rows(schema)
+    if chosen.name != MEMORY:
+        schema.refuse_repairs()
     if chosen.name != MEMORY and not why:
         return _write_regions(data, schema, recipe, place, engine, seed, fits, progress)
     source = None if chosen.name == MEMORY else _refuse_distant(chosen.open(data), engine, method, why)

@@ -143,6 +143,7 @@ def publish_folder(
     with turn(ledger, first, dry_run=dry_run) as (entries, writer), scratch_folder() as scratch:
         schema = ledger.schema_of(entries)
         _refuse(schema)
+        schema.refuse_repairs()
         source = choose(engine, data).open(data)
         if not isinstance(source, InBatches):
             raise InputError(f"A ledger is fed by engine memory, stream or spark; '{engine}' keeps its rows elsewhere.")
