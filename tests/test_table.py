@@ -197,13 +197,13 @@ def test_types_that_have_no_values_to_count(column: list[Any], role: str) -> Non
 
 @pytest.mark.parametrize(
     "column",
-    [[98431, "zebra"], ["zebra", 1.5], [2**70, 1], [1j, 2j], [object(), object()]],
-    ids=["mixed", "mixed too", "huge", "complex", "objects"],
+    [[2**140, 1], [1j, 2j], [object(), object()]],
+    ids=["huge", "complex", "objects"],
 )
 def test_pandas_columns_that_have_no_type(column: list[Any]) -> None:
     frame = pd.DataFrame({"q": [1, 2], "x": pd.Series(column, dtype=object)})
     schema = Schema.of_columns(quasi=["q"], sensitive=["x"])
-    assert "'x'" in refused(DataError, lambda: Table.read(frame, schema), ["zebra", "98431", 2**70])
+    assert "'x'" in refused(DataError, lambda: Table.read(frame, schema), ["zebra", "98431", 2**140])
     assert Table.read(frame, Schema.of_columns(quasi=["q"])).rows == 2, "a column that is not named does not matter"
 
 

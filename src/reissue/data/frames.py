@@ -104,24 +104,25 @@ def _back_to_duckdb(frame: pl.DataFrame) -> Any:
 
 
 def _converted(native: "nw.DataFrame[Any]") -> pl.DataFrame:
+    lacking = False
     try:
         return _plain(native.to_polars())
     except ImportError:
-        if not native.implementation.is_pandas():
-            raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.") from None
-        return pl.DataFrame([_by_cells(native.to_native()[name], name) for name in native.columns])
+        lacking = True
     except (*_REFUSED, nw.exceptions.NarwhalsError):
-        bad = [name for name in native.columns if not _convertible(native, name)]
-        if native.implementation.is_pandas() and bad:
-            good = {name: native.select(name).to_polars()[name] for name in native.columns if name not in bad}
-            frame = native.to_native()
-            own = {name: _by_cells(frame[name], name) for name in bad}
-            return pl.DataFrame([{**good, **own}[name] for name in native.columns])
-        which = f"Column{'s' * (len(bad) > 1)} {', '.join(map(repr, bad[:5]))}" if bad else "Some columns"
-        raise DataError(
-            f"{which} cannot be converted: values of different types are mixed, or the type has no equivalent. Make it "
-            "one type, for example with .astype(str), or leave it out."
-        ) from None
+        pass
+    if lacking and not native.implementation.is_pandas():
+        raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.")
+    bad = [name for name in native.columns if lacking or not _convertible(native, name)]
+    if native.implementation.is_pandas() and bad:
+        frame = native.to_native()
+        own = {name: _by_cells(frame[name], name) for name in bad}
+        return pl.DataFrame([own[name] if name in own else native.select(name).to_polars()[name] for name in frame])
+    which = f"Column{'s' * (len(bad) > 1)} {', '.join(map(repr, bad[:5]))}" if bad else "Some columns"
+    raise DataError(
+        f"{which} cannot be converted: values of different types are mixed, or the type has no equivalent. Make it "
+        "one type, for example with .astype(str), or leave it out."
+    )
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -206,7 +206,12 @@ def column_of(cells: list[Any], name: str) -> pl.Series:
         raise DataError(f"Column '{name}' holds lists, structures or objects, not plain values. Leave it out.")
     if len(kinds) > 1 and not kinds <= {int, float}:
         cells = [None if one is None else _cell_text(one) for one in cells]
-    return pl.Series(name, cells, strict=False) if kinds else pl.Series(name, cells, dtype=pl.String)
+    if kinds == {int, float}:
+        cells = [None if one is None else float(one) for one in cells]
+    try:
+        return pl.Series(name, cells) if kinds else pl.Series(name, cells, dtype=pl.String)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        raise DataError(f"Column '{name}' cannot be converted: its values are too large. Make it text.") from None
 
 
 def _cell_text(cell: Any) -> str:
