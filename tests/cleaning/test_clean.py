@@ -101,7 +101,7 @@ def test_a_terminal_asks_two_questions(tmp_path: Path) -> None:
     with Terminal(tmp_path, "init", path.name) as terminal:
         terminal.wait_for("Shall the schema repair this")
         terminal.type("")
-        terminal.wait_for("their values change?")
+        terminal.wait_for("stay unbiased?")
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
     assert terminal.shown.count("]:") == 2
