@@ -21,7 +21,7 @@ from reissue._version import __version__
 from reissue.attacks import registered
 from reissue.attacks.findings import Finding, Findings, Status
 from reissue.attacks.registry import Heading
-from reissue.errors import CannotRunError
+from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger import Ledger
 from reissue.outcome.dossier import EVERYONE, Dossier, dossier_of
@@ -361,6 +361,11 @@ def attack_record(
     findings: Findings, tables: Sequence[Any], schema: Schema, originals: Path | None, dialect: Dialect
 ) -> Record:
     """The record of releases that were attacked together, each measured by itself too."""
+    if any(getattr(one, "counts", ()) for one in tables):
+        raise InputError(
+            "A record measures releases of people's records, and some of these are tables of counts: give the others "
+            "alone, or write the record of a table with `reissue check-output --record`."
+        )
     names = [f"{one.number}: {one.name}" for one in findings.releases]
     shown = [read_published(one, schema, dialect=dialect, as_text=False).of_its_columns() for one in tables]
     checks = [check(one, one.schema) for one in shown]
