@@ -105,7 +105,9 @@ def test_where_values_cannot_be_told_apart_they_are_taken_together_and_that_is_s
     true = world.true(means=[f"{HEART} ~ sex"]).analyses[0].lines
     for line, one in zip(found.analyses[0].lines, true, strict=True):
         assert line.low < one.value < line.high
-    assert "should not be used" in ri.estimate(release, side).warnings[1]
+    hopeless = ri.estimate(release, side)
+    assert "should not be used" in hopeless.warnings[1]
+    assert all(np.isinf(line.error) for line in hopeless.analyses[0].lines)
 
 
 def test_weights_of_categories_are_the_exact_inverse_where_nothing_is_taken_together() -> None:

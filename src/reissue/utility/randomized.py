@@ -45,7 +45,7 @@ _ILL = (
 )
 _HOPELESS = (
     "for some questions even values taken together are published with nearly the same probabilities: their intervals "
-    "are wide, and their estimates should not be used."
+    "have no bounds, and their estimates should not be used."
 )
 _MOST = 100
 """How many groups a question may have."""
@@ -245,7 +245,7 @@ class Asked:
         spread = laid_out((rows**2).T @ (inside**2 - data.weights @ values**2))
         found = Inference(laid_out(rows.T @ inside), np.sqrt(np.maximum(spread, 0)))
         shown = laid_out(rows.T @ (data.shown @ values))
-        return Analysis(" by ".join(map(str, columns)), "count", len(rows), _lines(names, found, shown))
+        return Analysis(" by ".join(map(str, columns)), "count", len(rows), _lines(data, names, found, shown))
 
     def mean(self, formula: Formula) -> Analysis:
         """Means, or shares of values, by the groups of one column."""
@@ -285,12 +285,13 @@ class Asked:
             shown = regression(data.shown, x, y, family=family).value
         except InputError:
             shown = np.full(len(names), np.nan)
-        return _lines(names, found, shown)
+        return _lines(data, names, found, shown)
 
 
-def _lines(names: Sequence[str], found: Inference, shown: Floats) -> tuple[EstimatedLine, ...]:
-    low, high = found.interval(NORMAL)
-    columns = (found.value, found.error, low, high, shown)
+def _lines(data: Weighted, names: Sequence[str], found: Inference, shown: Floats) -> tuple[EstimatedLine, ...]:
+    """Numbers with intervals; without bounds where the release does not determine them."""
+    error = found.error if data.condition <= CONDITION else np.full(len(names), np.inf)
+    columns = (found.value, error, found.value - NORMAL * error, found.value + NORMAL * error, shown)
     rows = zip(names, np.stack(columns, 1).tolist(), strict=True)
     return tuple(
         EstimatedLine(name, value, error, least, most, None if np.isnan(seen) else seen)
