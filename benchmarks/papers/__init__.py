@@ -11,13 +11,14 @@ from pathlib import Path
 
 import polars as pl
 
+import reissue
 from benchmarks._measure import data_folder
 from benchmarks.papers import changing_values, equivalence, growing_tables, minimality, providers
 from benchmarks.papers.draw import draw
 from benchmarks.papers.figure import Curves, Figure, Paper
-from benchmarks.papers.page import render, verdicts
+from benchmarks.papers.page import render
 
-__all__ = ["PAPERS", "main", "spent", "write_page"]
+__all__ = ["PAPERS", "made", "main", "spreads", "write_page"]
 
 PAPERS: tuple[Paper, ...] = (
     equivalence.PAPER,
@@ -26,7 +27,11 @@ PAPERS: tuple[Paper, ...] = (
     growing_tables.PAPER,
     minimality.PAPER,
 )
-TIMES = "cpu-seconds.csv"
+MADE = "made.csv"
+"""When each figure was made: CPU seconds, and the version of Reissue."""
+SPREAD = "spread.csv"
+"""A few cheap points of each figure with other seeds."""
+SEEDS = range(5)
 
 
 def main(arguments: list[str]) -> None:
@@ -38,27 +43,46 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--figure", nargs="+", choices=figures, default=list(figures), metavar="002.5")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "out" / "papers")
     parser.add_argument("--again", action="store_true", help="draw and judge the tables that are there; run nothing")
+    parser.add_argument("--spread", action="store_true", help="run only the cheap points, with every seed")
     chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
     for number in chosen.figure:
-        if not chosen.again:
+        if not chosen.again and not chosen.spread:
             make(figures[number], data_folder(chosen.data), chosen.out)
+        if not chosen.again:
+            spread(figures[number], data_folder(chosen.data), chosen.out)
         show(figures[number], chosen.out)
     write_page(PAPERS, chosen.out)
 
 
 def make(figure: Figure, data: Path, out: Path) -> None:
-    """Run one figure: its table, and what it took."""
+    """Run one figure: its table, what it took, and which version it was."""
     start = time.process_time()
     Curves.of(figure.make(data)).save(out / f"{figure.number}.csv")
-    times = spent(out) | {figure.number: round(time.process_time() - start, 1)}
-    pl.DataFrame(sorted(times.items()), schema=["figure", "CPU s"], orient="row").write_csv(out / TIMES)
+    rows = made(out) | {figure.number: (round(time.process_time() - start, 1), reissue.__version__)}
+    pl.DataFrame(
+        [(number, *row) for number, row in sorted(rows.items())], schema=["figure", "CPU s", "version"], orient="row"
+    ).write_csv(out / MADE)
+
+
+def spread(figure: Figure, data: Path, out: Path) -> None:
+    """Run a few cheap points of a figure with every seed."""
+    tables = [
+        Curves.of(figure.point(data, seed)).frame.with_columns(
+            pl.lit(figure.number).alias("figure"), pl.lit(seed, pl.Int64).alias("seed")
+        )
+        for seed in SEEDS
+    ]
+    kept = spreads(out).filter(pl.col("figure") != figure.number)
+    pl.concat([kept, *(table.select(kept.columns) for table in tables)]).sort("figure", maintain_order=True).write_csv(
+        out / SPREAD
+    )
 
 
 def show(figure: Figure, out: Path) -> None:
     """Print a figure's table and what holds, and draw it."""
     curves = Curves.load(out / f"{figure.number}.csv")
-    print(f"\n{figure.number} {figure.title} ({spent(out).get(figure.number, 0)} CPU s)")
+    print(f"\n{figure.number} {figure.title} ({made(out)[figure.number][0]} CPU s)")
     with pl.Config(
         tbl_rows=40,
         tbl_cols=12,
@@ -70,20 +94,35 @@ def show(figure: Figure, out: Path) -> None:
         for panel in curves.panels:
             part = curves.frame.filter(pl.col("panel") == panel)
             print(f"{panel}\n{part.pivot('line', index='x', values='y').rename({'x': figure.axis(panel) or 'x'})}")
-    for said, holds, ours in verdicts(figure, curves):
-        print(f"  {'holds  ' if holds else 'DIFFERS'} {said}: {ours}", flush=True)
+    for claim in figure.claims:
+        verdict, ours = claim.verdict(curves)
+        print(f"  {verdict.upper():14} {claim.paper}: {ours}", flush=True)
     if not draw(figure, curves, out / f"{figure.number}.svg"):
         print("  no picture: install the extra `bench` (Altair and vl-convert)")
 
 
 def write_page(papers: Sequence[Paper], out: Path) -> None:
     """The page, of the tables that are there."""
-    (out / "index.md").write_text(render(papers, out, sum(spent(out).values()) / 60), encoding="utf-8")
+    (out / "index.md").write_text(render(papers, out, made(out), spreads(out)), encoding="utf-8")
     print("\nWritten: index.md")
 
 
-def spent(out: Path) -> dict[str, float]:
-    """CPU seconds of the figures made so far."""
-    if not (out / TIMES).is_file():
+def made(out: Path) -> dict[str, tuple[float, str]]:
+    """CPU seconds of the figures made so far, and the version that made them."""
+    if not (out / MADE).is_file():
         return {}
-    return dict(pl.read_csv(out / TIMES, schema={"figure": pl.String, "CPU s": pl.Float64}).iter_rows())
+    table = pl.read_csv(out / MADE, schema={"figure": pl.String, "CPU s": pl.Float64, "version": pl.String})
+    return {number: (seconds, version) for number, seconds, version in table.iter_rows()}
+
+
+def spreads(out: Path) -> pl.DataFrame:
+    """The cheap points with every seed, as far as they were made."""
+    schema = {
+        "figure": pl.String,
+        "seed": pl.Int64,
+        "panel": pl.String,
+        "line": pl.String,
+        "x": pl.Float64,
+        "y": pl.Float64,
+    }
+    return pl.read_csv(out / SPREAD, schema=schema) if (out / SPREAD).is_file() else pl.DataFrame(schema=schema)

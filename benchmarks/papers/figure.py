@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
-__all__ = ["Claim", "Curves", "Figure", "Paper", "Row", "falls", "rises", "span"]
+__all__ = ["DETERMINISTIC", "Claim", "Curves", "Figure", "Paper", "Row", "Verdict", "falls", "only", "rises", "span"]
 
 Row = tuple[str, str, float, float]
 """Panel, line, x, y."""
@@ -56,13 +57,31 @@ class Curves:
         return list(self.line(panel, line).values())
 
 
+class Verdict(StrEnum):
+    """What our curves say to a statement of a paper."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    NOT_COMPARABLE = "not comparable"
+
+
 @dataclass(frozen=True)
 class Claim:
     """What a paper says of a figure, in our words, and what our curves say to it."""
 
     paper: str
-    judge: Callable[[Curves], tuple[bool, str]]
-    """Whether it holds here, and our numbers."""
+    rule: str
+    """When it holds here, as the page prints it; or why the two cannot be compared."""
+    judge: Callable[[Curves], tuple[bool | None, str]]
+    """Whether the rule is met (None: not comparable), and our numbers."""
+
+    def verdict(self, curves: Curves) -> tuple[Verdict, str]:
+        """What our curves say, and our numbers."""
+        met, ours = self.judge(curves)
+        return Verdict.NOT_COMPARABLE if met is None else Verdict.HOLDS if met else Verdict.DIFFERS, ours
+
+
+DETERMINISTIC = "Nothing is drawn at random but the order of ties; one run."
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,8 @@ class Figure:
     make: Callable[[Path], Iterable[Row]]
     """Its points, given the folder of the data."""
     claims: tuple[Claim, ...]
+    point: Callable[[Path, int], Iterable[Row]]
+    """A few cheap points of it, given the folder of the data and a seed; those of seed 0 are points of `make`."""
     logarithmic: tuple[str, ...] = ()
     """Panels whose y is drawn so."""
     remark: str | Callable[[Curves], str] = ""
@@ -98,6 +119,11 @@ class Paper:
     setting: str
     """What all its figures share."""
     figures: tuple[Figure, ...]
+
+
+def only(rows: Iterable[Row], *panels: str) -> list[Row]:
+    """The rows of some panels: those that do not depend on the machine."""
+    return [row for row in rows if row[0] in panels]
 
 
 def rises(values: Iterable[float], *, slack: float = 0.0) -> bool:

@@ -281,7 +281,7 @@ class _Known:
 def adaptive(oracle: Oracle, size: int) -> int | None:
     """Binary where providers' own records score low on average (a breach is likely), top-down otherwise."""
     mean = float(np.mean(powers(oracle.group, oracle.requirement)))
-    return (binary if mean < FEW else top_down)(oracle, size)
+    return (printed_binary if mean < FEW else top_down)(oracle, size)
 
 
 STRATEGIES: dict[str, Strategy] = {
