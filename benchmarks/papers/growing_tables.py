@@ -283,7 +283,7 @@ VIOLATIONS = Figure(
     ),
     remark="The paper's B attack is found as it describes. Its F attack depends on how ties are broken: at the start the roots of all attributes "
     "score the same, and the paper does not say which comes first. With our order both releases end in the same recoding, and then nobody can be "
-    "ruled out by F; with another order, or with Incognito, F is violated for Sen3 with many new records, as in the paper.",
+    "ruled out by F, and for Sen3 that recoding is the same for every k, so FA does not grow either; with another order, or with Incognito, F is violated for Sen3 with many new records, as in the paper.",
 )
 
 # --- figure 2 --------------------------------------------------------------------------------------------------------
