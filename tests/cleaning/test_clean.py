@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.proposing import QUESTIONS
 from reissue.schema import Schema
 from tests.cleaning.corpus import CASES, people
 from tests.cli.conftest import Reissue, files, reissue
@@ -101,7 +102,7 @@ def test_a_terminal_asks_two_questions(tmp_path: Path) -> None:
     with Terminal(tmp_path, "init", path.name) as terminal:
         terminal.wait_for("Shall the schema repair this")
         terminal.type("")
-        terminal.wait_for("stay unbiased?")
+        terminal.wait_for(QUESTIONS["untrue"].split()[-1])
         terminal.type("")
         assert terminal.end() == 0, terminal.shown
     assert terminal.shown.count("]:") == 2
