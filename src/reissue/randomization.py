@@ -27,9 +27,12 @@ __all__ = [
     "RandomizedSettings",
     "by_text",
     "file_of",
+    "holds_amounts",
     "values_of",
 ]
 
+_AMOUNTS = 50
+"""A column of whole numbers with more different ones than this holds amounts: nothing is drawn among them."""
 EXACT, RANDOMIZED = "exact", "randomized"
 ALIKE, CLASS_PRIOR, DEPARTURES = ADVERSARIES = ("people alike", "class prior", "departure rates")
 _DEFAULT = "default"
@@ -97,6 +100,11 @@ def values_of(section: Section) -> str:
     if given == EXACT and "randomized" in section:
         raise SchemaError('[policy.randomized] goes with  values = "randomized"  in [policy].')
     return str(given)
+
+
+def holds_amounts(kind: pl.DataType, different: int) -> bool:
+    """Whether a sensitive column of this type, with so many different values, holds amounts, not a list of values."""
+    return kind.is_float() or kind.is_decimal() or (kind.is_integer() and different > _AMOUNTS)
 
 
 def file_of(schema: Schema, key: str) -> Path | None:

@@ -175,3 +175,13 @@ def test_several_providers_whose_people_s_values_change_have_a_way_through(tmp_p
         for frame in synth.Population(seed=5, people=500, hospitals=2).months(3):
             publish(frame, ledger)
         assert len(ledger.releases) == 3
+
+
+@pytest.mark.parametrize("income", [[1000.5 + 17.25 * n for n in range(120)], [1000 + 17 * n for n in range(120)]])
+def test_amounts_are_not_randomized(income: list[float]) -> None:
+    frame = pl.DataFrame(
+        {"patient_id": range(120), "age": [20 + n % 37 for n in range(120)], "diagnosis": ["a", "b", "c"] * 40}
+    )
+    assert ri.propose(frame).schema.policy["values"] == "randomized"
+    told = ri.propose(frame.with_columns(diagnosis=pl.Series(income)))
+    assert "values" not in told.schema.policy

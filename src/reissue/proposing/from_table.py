@@ -63,6 +63,8 @@ class Guess:
     """The same among protected values."""
     values: int = 0
     """The number of different values."""
+    amounts: bool = False
+    """Of a sensitive column: whether it holds amounts, which cannot be randomized."""
 
 
 @dataclass(frozen=True, eq=False)

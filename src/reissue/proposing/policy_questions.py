@@ -148,6 +148,7 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
         return ""
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
     secret = [guess for guess in guesses if guess.role == Role.SENSITIVE and not guess.confirm]
+    answers["untrue"] &= not any(guess.amounts for guess in secret)
     harmless = harmless_values(guesses)
     few = bool(harmless) or any(0 < guess.values < _FEW for guess in secret)
     proposed = propose_policy(answers, roles - {Role.SENSITIVE} if few else roles)

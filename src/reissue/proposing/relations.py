@@ -11,6 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from reissue.proposing.from_table import Guess
+from reissue.randomization import holds_amounts
 from reissue.schema import Role
 from reissue.words import plural
 
@@ -132,7 +133,16 @@ def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
     if harmless is not None:
         said = "it is proposed as harmless (`harmless_values`), and the others are protected"
     why = f"{guess.why}; {plural(len(shares), 'value')}, the most frequent has {shares[value]:.0%}: {said}"
-    return replace(guess, why=why, harmless=harmless, largest=shares[value], protected=protected, values=len(shares))
+    amounts = any(holds_amounts(column.dtype, len(shares)) for column in columns)
+    return replace(
+        guess,
+        why=why,
+        harmless=harmless,
+        largest=shares[value],
+        protected=protected,
+        values=len(shares),
+        amounts=amounts,
+    )
 
 
 def _share_of(column: pl.Series, value: str) -> float:

@@ -25,7 +25,7 @@ from reissue.errors import DataError, InputError, InternalError, SchemaError
 from reissue.methods import find, registered
 from reissue.methods.registry import Trait
 from reissue.protection import CERTAIN, Protection, average_of
-from reissue.randomization import ALIKE, DEPARTURES, RandomizedSettings, by_text
+from reissue.randomization import ALIKE, DEPARTURES, RandomizedSettings, by_text, holds_amounts
 from reissue.randomized import (
     CLASS,
     Adversary,
@@ -57,8 +57,6 @@ _STRANGER = 9
 """The purpose of the draws that stand for values nobody named; the others are those of `randomized.series`."""
 _COMBINATIONS = 256
 """Up to so many combinations of several columns may be published; beyond, only those of the first table."""
-_AMOUNTS = 50
-"""A column of whole numbers with more different ones holds amounts: nothing is drawn among them."""
 _BY_PROGRAM = 40
 """Up to so many values, first matrices are found by linear program; beyond, in closed form."""
 _STEPS = 5
@@ -292,9 +290,7 @@ def _refuse_table(table: Table) -> None:
     if table.people is not None:
         raise SchemaError("Randomized values need one record per person: a person with several has several draws.")
     for name in schema.sensitive:
-        kind = table.kinds[name]
-        amounts = kind.is_integer() and table.secrets[schema.sensitive.index(name)].taxonomy.size > _AMOUNTS
-        if kind.is_float() or kind.is_decimal() or amounts:
+        if holds_amounts(table.kinds[name], table.secrets[schema.sensitive.index(name)].taxonomy.size):
             raise DataError(
                 f"The sensitive column '{name}' holds amounts. A randomized value is drawn among the values of other "
                 "people, so it needs a list of values: publish the amounts in ranges, as text (low, middle, high)."
