@@ -38,7 +38,7 @@ def test_json_says_the_same(reissue: Reissue) -> None:
         "groups",
         "smallest_group",
         "warnings",
-        "measure",
+        "utility",
         "files",
     }
     assert answer["rows"] == 600

@@ -128,7 +128,7 @@ def test_too_few_groups_that_look_alike_are_refused() -> None:
 
 
 def test_m_and_values_may_be_options() -> None:
-    release = ri.anonymize(hospital(), SCHEMA, "k=4", method="mask", seed=0, m=2, values="{HIV, cancer}")
+    release = ri.anonymize(hospital(), SCHEMA, "k=4", method="mask", seed=0, m=2, sensitive_values="{HIV, cancer}")
     assert max(grave_shares(release)) <= 0.5
 
 

@@ -47,7 +47,7 @@ def test_numbers_of_ones_own_are_tried_and_looked_at(client: Client, planned: st
     schema = client.get(f"{planned.replace('/plan', '/table/of')}/schema.toml")
     (files / "asked.toml").write_text(schema.text)
     waves = [files / f"{name}-original.csv" for name in WAVES]
-    setting = Setting.parse("pool k=9 & l=2")
+    setting = Setting.parse("pool k=9 & simple-l=2")  # of the settings by pool the one that costs least has it
     own = try_setting(waves, files / "asked.toml", setting)
     assert own.release is not None
     assert f"{unescape(own.outcome.setting.name)}, before and after" in unescape(page.text)
@@ -56,7 +56,7 @@ def test_numbers_of_ones_own_are_tried_and_looked_at(client: Client, planned: st
     assert found.crosses[0].sentence in unescape(page.text)
     assert "As they would be published" in page.text
     assert "within the true interval" in page.text
-    assert "pool k=9 &amp; l=2 (yours)" in client.get(planned).text
+    assert "pool k=9 &amp; simple-l=2 (yours)" in client.get(planned).text
     address = re.search(r'action="(/plan/\w+/beside/\w+)"', page.text)
     assert address
     again = client.finish(client.post(address[1], [("down", "sex"), ("across", "age"), ("model", "nothing")]))

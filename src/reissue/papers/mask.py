@@ -55,7 +55,7 @@ def asked_for(requirement: Requirement, options: Options) -> tuple[Requirement, 
     if given is not None and (not isinstance(given, int) or given < 2):
         raise InputError("The option 'm' must be a whole number, at least 2.")
     if given is not None:
-        values = str(options["values"])
+        values = str(options["sensitive_values"])
         goal.append(SimpleLDiversity(given, values=read_sets(values) if values else ()))
     if not goal:
         raise RequirementError("The method 'mask' needs to know what to protect: add simple-l=2, or the option m=2.")
@@ -86,7 +86,9 @@ _BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, 
         "under": Option(default="pool", help="The method that makes the table k-anonymous.", choices=UNDER),
         "tables": Option(default=1, help="One generalized table, or two: exact QI and values apart.", choices=(1, 2)),
         "m": Option(default=None, help="Nobody is linked to a sensitive value with more than 1/m; else from simple-l."),
-        "values": Option(default="", help="With m: the sensitive values or {sets, of them}; by default every value."),
+        "sensitive_values": Option(
+            default="", help="With m: the sensitive values or {sets, of them}; by default every value."
+        ),
         "region": REGION,
     },
     by_regions=_BY_REGIONS,

@@ -163,7 +163,7 @@ def anonymize(
     from reissue.schema import Schema
 
     method, plan = method or DEFAULT_METHOD, Schema.load(schema)
-    short = {"e": e, "risk": risk, "star": star or None, "values": sensitive_values, "after": after or None}
+    short = {"e": e, "risk": risk, "star": star or None, "sensitive_values": sensitive_values, "after": after or None}
     short |= {"form": form}
     options = options_of(option or []) | {name: value for name, value in short.items() if value is not None}
     if m is not None and "m" in find(method).options:

@@ -111,7 +111,7 @@ def init(
     if as_json:
         _show_json(made, out)
     else:
-        _show(made, data, out, answered=len(answers) if asked and made.policy else None)
+        _show(made, data, out, answered=len(answers.keys() - {"untrue"}) if asked and made.policy else None)
 
 
 def _title(data: list[Any]) -> str:

@@ -32,10 +32,11 @@ async def slide(request: Request) -> Response:
 
 
 def _base(made: Plan, method: str) -> Setting:
-    found = next((one.setting for one in made.outcomes if one.setting.method == method), None)
-    if found is None:
+    """A setting of the method to begin from, one whose values are true if there is one: those have k and l."""
+    alike = [one.setting for one in made.outcomes if one.setting.method == method]
+    if not alike:
         raise InputError("Choose one of the methods that the plan has tried.")
-    return found
+    return min(alike, key=lambda one: one.randomized)
 
 
 async def look(request: Request) -> Response:
