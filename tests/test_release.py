@@ -192,7 +192,7 @@ def test_values_are_permuted_inside_groups() -> None:
     assert paired != set(PEOPLE.select("note", "disease").rows())
 
 
-@pytest.mark.parametrize("options", [{}, {"bucketized": True}, {"permuted": True}, {"numbered": True}])
+@pytest.mark.parametrize("options", [{}, {"form": Form.TWO_TABLES}, {"form": Form.PERMUTED}, {"form": Form.NUMBERED}])
 def test_counterfeits_are_counted(options: dict[str, Any]) -> None:
     table = Table.read(PEOPLE.with_columns(note=pl.Series(["early", "late"] * 6)), SCHEMA)
     fakes = Counterfeits(np.array([0, 0, 2], np.int32), table.codes[:, [0, 1, 8]], np.array([0, 1, 1], np.int32))
@@ -209,10 +209,10 @@ def test_counterfeits_are_counted(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "role", "options"),
     [
-        ("group", "keep", {"bucketized": True}),
-        ("group", "quasi", {"permuted": True}),
-        ("group", "sensitive", {"numbered": True}),
-        ("count", "sensitive", {"bucketized": True}),
+        ("group", "keep", {"form": Form.TWO_TABLES}),
+        ("group", "quasi", {"form": Form.PERMUTED}),
+        ("group", "sensitive", {"form": Form.NUMBERED}),
+        ("count", "sensitive", {"form": Form.TWO_TABLES}),
     ],
 )
 def test_columns_that_a_release_would_have_twice(name: str, role: str, options: dict[str, Any]) -> None:
@@ -246,7 +246,7 @@ def test_a_draft_that_breaks_its_promise_is_our_bug() -> None:
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "arrow"])
-@pytest.mark.parametrize("options", [{}, {"bucketized": True}])
+@pytest.mark.parametrize("options", [{}, {"form": Form.TWO_TABLES}])
 def test_the_same_kind_of_frame_goes_out(kind: str, options: dict[str, Any]) -> None:
     data = {"polars": PEOPLE, "lazy": PEOPLE.lazy(), "pandas": PEOPLE.to_pandas(), "arrow": PEOPLE.to_arrow()}[kind]
     release = release_of(data, **options)

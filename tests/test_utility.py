@@ -212,7 +212,7 @@ def test_two_tables_lose_nothing_of_the_quasi_identifiers(tmp_path: Path) -> Non
     assert compare(FRAME, permuted, SCHEMA, queries=0).groups == 2
 
 
-@pytest.mark.parametrize("options", [{}, {"bucketized": True}, {"permuted": True}, {"numbered": True}])
+@pytest.mark.parametrize("options", [{}, {"form": Form.TWO_TABLES}, {"form": Form.PERMUTED}, {"form": Form.NUMBERED}])
 def test_counterfeits_are_nobodys_rows(options: dict[str, Any]) -> None:
     table = Table.read(FRAME, SCHEMA)
     fakes = Counterfeits(np.array([0, 1], np.int32), table.codes[:, [0, 4]], np.array([0, 1], np.int32))

@@ -36,7 +36,7 @@ def both(release: Release) -> tuple[Published, Published]:
 
 def test_one_bucket_of_everyone_says_nothing_about_who_has_what() -> None:
     table = Table.read(FRAME, SCHEMA)
-    for form in ({"bucketized": True}, {"permuted": True}):
+    for form in ({"form": Form.TWO_TABLES}, {"form": Form.PERMUTED}):
         utility = measure(made(table, [0] * 8, **form))
         assert utility.losses == {"age": 0}
         assert (utility.loss, utility.value_loss) == (1, 1)
@@ -94,9 +94,11 @@ def by_definition(table: Table, groups: np.ndarray, apart: bool) -> list[float]:
 
 
 @given(
-    tables(max_rows=10), st.sampled_from([{}, {"numbered": True}, {"permuted": True}, {"bucketized": True}]), st.data()
+    tables(max_rows=10),
+    st.sampled_from([{}, {"form": Form.NUMBERED}, {"form": Form.PERMUTED}, {"form": Form.TWO_TABLES}]),
+    st.data(),
 )
-def test_a_record_loses_what_its_definition_says(case: Case, form: dict[str, bool], data: st.DataObject) -> None:
+def test_a_record_loses_what_its_definition_says(case: Case, form: dict[str, Form], data: st.DataObject) -> None:
     table = Table.read(case.frame, case.schema)
     raw = data.draw(st.lists(st.integers(0, 3), min_size=table.rows, max_size=table.rows))
     groups = np.unique(raw, return_inverse=True)[1].astype(np.int32)
