@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from reissue.cleaning.sheet import Hit, Sheet
 from reissue.cleaning.values import (
@@ -95,7 +96,8 @@ def _without_empty_column(sheet: Sheet, column: str, _setting: Any) -> tuple[She
 def _total_rows(sheet: Sheet) -> pl.Series:
     """Which rows hold totals: their first cell says so, and they are nobody's."""
     frame = sheet.frame
-    lead = frame.select(pl.coalesce(pl.all().cast(pl.String).str.strip_chars())).to_series()
+    plain = frame.select(~(cs.nested() | cs.duration() | cs.binary() | cs.object()))  # others are no text
+    lead = plain.select(pl.coalesce(pl.all().cast(pl.String).str.strip_chars())).to_series()
     says = lead.str.contains(_TOTAL).fill_null(value=False)
     if sheet.identifier in frame.columns:
         person = frame[sheet.identifier].cast(pl.String).str.strip_chars()

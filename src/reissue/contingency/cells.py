@@ -174,11 +174,17 @@ def read_cells(column: pl.Series) -> CountCells:
     return CountCells(table[:, 0], table[:, 1], table[:, 2])
 
 
+_DIGITS = 18
+"""Maximum number of digits of a count; more do not fit, and Python refuses to read thousands."""
+_TOO_LONG = re.compile(rf"\d{{{_DIGITS + 1}}}")
+
+
 def _read(text: str) -> tuple[int, int, int]:
     if not text or text.lower() in {"null", "nan", "none"}:
         return Kind.BLANK, 0, UNBOUNDED
     if found := _WHOLE.fullmatch(text):
-        number = int(re.sub(r"\D", "", re.sub(r"\.0+$", "", found[1])))
+        digits = re.sub(r"\D", "", re.sub(r"\.0+$", "", found[1])).lstrip("0")
+        number = int(digits or 0) if len(digits) <= _DIGITS else UNBOUNDED
         return (Kind.NUMBER, number, number) if number < UNBOUNDED else (Kind.OTHER, 0, 0)
     ends = _range(text.strip("[]() "))
     if ends is not None:
@@ -189,6 +195,8 @@ def _read(text: str) -> tuple[int, int, int]:
 
 def _range(text: str) -> tuple[int, int] | None:
     """The bounds that a text says; -1 where it says no lower one."""
+    if _TOO_LONG.search(text):
+        return None
     if found := _BELOW.fullmatch(text):
         return -1, int(found[2]) - (found[1].lower() not in _INCLUSIVE)
     if found := _BETWEEN.fullmatch(text):

@@ -23,6 +23,7 @@ from reissue.files.tables import nested
 from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue.proposing.published_columns import PublishedColumn
 from reissue.published import Tables, order_hint, read_tables, refuse_counts, releases_among
+from reissue.release.averages import STATISTICS
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.words import visible
@@ -107,6 +108,8 @@ def guess(
     elsewhere = _identifier(given, tables, roles)
     columns = _columns(tables, {name: role for name, role in roles.items() if name != elsewhere})
     choices = _comparable(_choose(columns, roles), [*given, *crowd])
+    means = {f"{one.column.name}_{name}" for one in choices if one.role == Role.QUASI for name in STATISTICS}
+    choices = [one for one in choices if one.column.name not in means - set(roles)]  # groups' averages, not attributes
     kept = {choice.column.name: choice.role for choice in choices if choice.role != Role.DROP}
     for role, what in ((Role.SENSITIVE, "--sensitive COLUMN"), (Role.QUASI, "--quasi A,B")):
         if role not in kept.values():

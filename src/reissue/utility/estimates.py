@@ -148,7 +148,8 @@ def _least_squares(names: Sequence[str], explain: Floats, outcome: Floats, weigh
     inverse = np.linalg.inv((chosen * weights[:, np.newaxis]).T @ chosen)
     found = inverse @ (chosen.T @ (weights * outcome))
     scores = chosen * (weights * (outcome - chosen @ found))[:, np.newaxis]
-    spread = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse) * len(outcome) / free)
+    variance = np.maximum(np.diag(inverse @ (scores.T @ scores) @ inverse), 0)  # rounding may take it below
+    spread = np.sqrt(variance * len(outcome) / free)
     return {
         names[place]: _estimate(value, error) for place, value, error in zip(kept, found, spread, strict=True)
     }, float(weights.sum())
