@@ -41,13 +41,19 @@ OWN = {
         **dict.fromkeys(("sensitive", "quasi", "identifier", "providers", "save_schema"), "the schema"),
         "originals": "the report's price",
         "strict": "the exit code",
+        "private": "personal_risks",
     },
     "check": {
         **dict.fromkeys(("sensitive", "quasi", "identifier"), "the schema"),
         "series": "several releases",
         "all": "what is shown",
     },
-    "publish": {"engine": "publish_folder", "budget": "preview", "yes": "a question on a terminal"},
+    "publish": {
+        "engine": "publish_folder",
+        "budget": "preview",
+        "yes": "a question on a terminal",
+        **dict.fromkeys(("counts", "register"), "tables of counts are published by a function of their own"),
+    },
     "measure": {"before": "transitions", "link": "transitions"},
 }
 """Options that are no argument, and where Python has the same."""

@@ -52,6 +52,14 @@ class Cleaning:
     """The defects of a table, before anything is changed.
 
     `clean` returns one. Nothing is changed until `apply` is called, and the table that was given never is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import reissue as ri
+    >>> found = ri.clean(pl.DataFrame({"age": ["41", " 52 ", "n/a"], "ill": ["flu", "gout", "flu"]}))
+    >>> found.sentence
+    '2 defects in 3 rows: blanks and missing.'
     """
 
     sheet: Sheet = field(repr=False)

@@ -113,7 +113,7 @@ def _opened(
         parts = list(_frames(path, dialect))
     elif isinstance(data, Tables):
         parts = [_Part("", data.main)] if not data.counts and counting_columns(data, schema, named) else []
-    elif isinstance(data, Release) or hasattr(data, "tables") or not hasattr(data, "columns"):
+    elif isinstance(data, Release) or hasattr(data, "tables") or not hasattr(type(data), "columns"):
         parts = []
     else:
         parts = [_Part("", to_polars(data, None)[0])]

@@ -181,12 +181,26 @@ def preview(
 
     Parameters
     ----------
-    data, ledger, schema, key, newcomers, unchanged, lookalikes, dialect
-        As for `publish`.
+    data
+        The table, as for `publish`.
+    ledger
+        The series, as for `publish`.
+    schema
+        The schema, as for `publish`.
     budget
         Seconds for trying changes that may cost less: each is made, repaired and attacked.
     max_loss
         The largest information loss that is allowed.
+    key
+        The key, as for `publish`.
+    newcomers
+        Consent to newcomers, as for `publish`.
+    unchanged
+        Consent to an unchanged table, as for `publish`.
+    lookalikes
+        Consent to records that look alike, as for `publish`.
+    dialect
+        How the cells of text files are written.
 
     Returns
     -------

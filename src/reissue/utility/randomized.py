@@ -78,7 +78,21 @@ class Analysis:
 
 @dataclass(frozen=True, repr=False)
 class Estimation:
-    """Estimates from a release of randomized values."""
+    """Estimates from a release of randomized values. `estimate` returns them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> import reissue as ri
+    >>> from reissue.randomized import SideTable
+    >>> chance, share = np.array([[[0.8, 0.2], [0.2, 0.8]]]), np.array([[0.5, 0.5]])
+    >>> side = SideTable(chance, share, pl.DataFrame({"flu": ["yes", "no"]}))
+    >>> release = pl.DataFrame({"value_class": [1] * 100, "flu": ["yes"] * 40 + ["no"] * 60})
+    >>> found = ri.estimate(release, side)
+    >>> found.rows, round(found.truth, 2)
+    (100, 0.8)
+    """
 
     rows: int
     left_out: int
