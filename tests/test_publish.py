@@ -351,7 +351,7 @@ def test_a_table_that_does_not_continue_the_series_is_refused(place: Path) -> No
     with Ledger.create(place, schema(POOL)) as ledger:
         publish(MONTHS[0], ledger, date="2026-01-31")
         with pytest.raises(DataError, match=r"'age' \(numbers, now text\)"):
-            publish(MONTHS[1].with_columns(pl.col("age").cast(pl.String)), ledger)
+            publish(MONTHS[1].with_columns(age=pl.lit("about ") + pl.col("age").cast(pl.String)), ledger)
         with pytest.raises(DataError, match="must be later"):
             publish(MONTHS[1], ledger, date="2026-01-31")
         with pytest.raises(DataError, match="not unique"):
