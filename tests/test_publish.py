@@ -11,7 +11,7 @@ import pytest
 
 from reissue import Hierarchy, synth
 from reissue.attacks.findings import Finding
-from reissue.errors import DataError
+from reissue.errors import DataError, InputError
 from reissue.ledger import Ledger
 from reissue.ledger.ledger import Recorded
 from reissue.policy import Policy
@@ -272,7 +272,7 @@ def test_a_release_that_nothing_was_compared_with_is_refused(blind: dict[str, An
         before = ledger.entries()
         with pytest.raises(RefusedError, match="No attack compared it with release 1") as refused:
             publish(people, ledger, recipients=["b"])
-        assert "'correspondence', 'equivalence', " in refused.value.report.advice[0]
+        assert {"'correspondence'", "'equivalence'"} <= set(refused.value.report.advice[0].replace(",", " ").split())
         assert "alone = true" in refused.value.report.advice[0]
         assert ledger.entries() == before
 
@@ -350,7 +350,7 @@ def test_a_tenth_of_counterfeits_is_the_most_by_default(place: Path) -> None:
 def test_a_table_that_does_not_continue_the_series_is_refused(place: Path) -> None:
     with Ledger.create(place, schema(POOL)) as ledger:
         publish(MONTHS[0], ledger, date="2026-01-31")
-        with pytest.raises(DataError, match=r"'age' \(numbers, now text\)"):
+        with pytest.raises(InputError, match="'age' must hold numbers"):
             publish(MONTHS[1].with_columns(age=pl.lit("about ") + pl.col("age").cast(pl.String)), ledger)
         with pytest.raises(DataError, match="must be later"):
             publish(MONTHS[1], ledger, date="2026-01-31")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -85,7 +84,7 @@ _README = "Written by `reissue demo`"
 _KEY = "the demo's key is no secret: its people are invented"
 _QUERIES = 500
 """Number of random queries by which the releases' errors are measured."""
-_FOLDERS = ("original", "who", "act-one", "act-two", "ledger")
+_FOLDERS = ("original", "who", "act-one", "act-two", "ledger", "cohorts")
 _ABOUT_FILE = "README.txt"
 _FILES = (
     _ABOUT_FILE,
@@ -105,6 +104,7 @@ who/           what a neighbour knows: who was in hospital in which month, with 
 act-one.html   what attacks find in act one, for people; act-two.html in act two
 act-one/       each month anonymized by itself, so that it meets {REQUIREMENT}
 act-two/       the same months published through a ledger
+cohorts/       the ledger of the same months published by cohorts, beside act two
 ledger/        the ledger of act two; ledger.key is its key, ledger.head its last entry
 schema.toml    which column is what; ledger.toml is the same with the policy of act two
 updates.csv    which disease can become which within a month, and how likely
@@ -197,9 +197,9 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
     two, judged = _published(out / "ledger", replace(schema, policy=POLICY), months)
     progress(0.6)
     second = _judged_act(out / "act-two", two, judged, rows)
-    with TemporaryDirectory() as place:
-        write_private(f"{_KEY}\n".encode(), Path(place) / "ledger.key")
-        cohorts, seen = _published(Path(place) / "ledger", replace(schema, policy=COHORTS), months, second=False)
+    (out / "cohorts").mkdir()
+    write_private(f"{_KEY}\n".encode(), out / "cohorts" / "ledger.key")
+    cohorts, seen = _published(out / "cohorts" / "ledger", replace(schema, policy=COHORTS), months, second=False)
     progress(0.8)
     beside = _measured(cohorts)
     progress(0.9)

@@ -109,13 +109,15 @@ def guess(
     columns = _columns(tables, {name: role for name, role in roles.items() if name != elsewhere})
     choices = _comparable(_choose(columns, roles), [*given, *crowd])
     means = {f"{one.column.name}_{name}" for one in choices if one.role == Role.QUASI for name in STATISTICS}
-    choices = [one for one in choices if one.column.name not in means - set(roles)]  # groups' averages, not attributes
+    averages = [one.column.name for one in choices if one.column.name in means - set(roles)]
+    choices = [one for one in choices if one.column.name not in averages]
     kept = {choice.column.name: choice.role for choice in choices if choice.role != Role.DROP}
     for role, what in ((Role.SENSITIVE, "--sensitive COLUMN"), (Role.QUASI, "--quasi A,B")):
         if role not in kept.values():
             raise SchemaError(f"No column of these files looks {_LOOKS[role]}. Name it with {what}. Or: {_WRITE}")
     hierarchies = {one.column.name: one.column.hierarchy for one in choices if one.role == Role.QUASI}
     assumed = [*_sentences(choices), *_differences(tables)]
+    assumed += [f"The column '{visible(name)}' is taken for averages of groups, and left out." for name in averages]
     if tables[0].tables.numbered:
         assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
     if all(one.tables.slotted for one in tables):

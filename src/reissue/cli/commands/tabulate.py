@@ -9,7 +9,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import ForceOption, JsonOption, count_rules_of, names_of, source_of
-from reissue.errors import InputError
+from reissue.errors import DataError, InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +107,13 @@ def published_counts(
     from reissue.publishing.turn import ledger_at
 
     rules = count_rules_of(counts) or (None if register is None else AS_SHOWN)
-    if open_counts([data], schema, rules=rules)[0] is data:
+    try:
+        people = open_counts([data], schema, rules=rules)[0] is data
+    except DataError:
+        people = rules is None  # a table that a schema's `[clean]` section makes readable, or whose reader says more
+        if not people:
+            raise
+    if people:
         if register is not None:
             raise InputError("--register belongs to a table of counts, and this is none that was recognized.")
         return False
