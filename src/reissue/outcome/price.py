@@ -50,7 +50,9 @@ def _sure(price: Price) -> str:
 def _sentences(price: Price) -> list[str]:
     said = [_costliest(price)]
     if price.true is not None:
-        said.append(f"{price.true:.0%} of the published values are true; estimates with the side table are unbiased.")
+        said.append(
+            f"{price.true:.0%} of the published values are true; estimates with the side table correct for that."
+        )
     if price.suppressed or price.counterfeits:
         said.append(
             f"{plural(price.suppressed, 'record')} of {price.rows:,} suppressed, "

@@ -53,6 +53,8 @@ _COMPARED = "with all earlier ones. A release that was not compared is refused."
 _RANDOMIZED = (
     "# Published values are true with a chosen probability, drawn once and kept: no release, whatever is combined with",
     "# it, makes anybody surer of a value than the limit. Analysts estimate with the side table (`reissue estimate`).",
+    "# Not covered is who also knows how soon people with each value leave: `reissue plan` finds these rates in waves,",
+    "# and writes them as  randomized = { departures = {...} }  before the first release.",
     'values = "randomized"    # "exact" publishes them as they are, and needs a method such as cohorts',
 )
 _VALUELESS = "no column is sensitive: there is nothing to link people to, so these may be unable to run"

@@ -45,12 +45,12 @@ class Report:
         """In plain words."""
         lines = [f"Release {self.release} was refused. Nothing was published, nothing was recorded.", ""]
         lines += ["Why:", *(f"- {problem}" for problem in self.problems), ""]
-        lines += ["What would help:"]
+        lines += ["What would help:"] if self.steps else []
         for one in self.steps:
             said = [] if one.change is None else [f"    {line}" for line in one.change.text.splitlines() if line]
             said = [f"    {one.command}"] if one.command else said
             lines += [f"- {one.sentence}{' In the schema file:' if said and not one.command else ''}", *said]
-        lines += [""]
+        lines += [""] if self.steps else []
         if len(self.findings):
             lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
         return "\n".join(lines).rstrip() + "\n"

@@ -27,7 +27,8 @@ _ASSUMED = (
 )
 _UNTRUE = (
     "Published sensitive values will be true with a chosen probability only; estimates with the side table correct "
-    "for that. Where every published value must be true, add --answer untrue=no: that costs more, and lasts less long."
+    "for that. Where every published value must be true, add --answer untrue=no: that costs more, and lasts less long. "
+    "Someone who knows how soon people with each value leave may be surer: with two waves `reissue plan` covers that."
 )
 _NOBODY = (
     "No column says who is who, so the policy at its end is for a table to which records are only added. If a column "

@@ -133,7 +133,7 @@ class Waves:
 
     @cached_property
     def departures(self) -> dict[str, float]:
-        """The departure rate of each value, shrunk to the overall rate, so that no single person moves it by 0.01.
+        """The departure rate of each value, shrunk to the overall rate: one person moves it by 0.01 at most.
 
         The values of several sensitive columns are taken together.
         """
