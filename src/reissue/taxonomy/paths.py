@@ -20,6 +20,7 @@ from reissue._arrays import Codes, Floats
 from reissue.errors import TaxonomyError
 from reissue.files.places import read_whole
 from reissue.taxonomy.tree import ROOT, Taxonomy, assemble
+from reissue.words import plural
 
 __all__ = [
     "Paths",
@@ -141,7 +142,9 @@ def from_paths(paths: Paths, column: str, *, ordered: bool | None, missing: bool
     order, positions = _order(paths, column, ordered)
     paths = [paths[leaf] for leaf in order]
     if not _contiguous(paths):
-        raise TaxonomyError(f"The taxonomy of column '{column}' is no tree: a name stands under two parents.")
+        raise TaxonomyError(
+            f"The taxonomy of column '{column}' is no tree: a name stands under two parents. {_ONE_PARENT}"
+        )
     groupings = [runs([path[level] for path in paths]) for level in range(1, len(paths[0]))]
     root = ROOT
     while groupings and len(groupings[-1][1]) == 1:
@@ -153,6 +156,12 @@ def from_paths(paths: Paths, column: str, *, ordered: bool | None, missing: bool
     return assemble(leaves, groupings, line, ordered=on_a_line, missing=missing, root=root), leaves
 
 
+_ONE_PARENT = (
+    "A value has one parent: choose the grouping that matters, or give the other one a column of its own, a copy with "
+    "its own taxonomy."
+)
+
+
 def _check_leaves(leaves: Sequence[str], column: str) -> None:
     if not leaves:
         raise TaxonomyError(f"The taxonomy of column '{column}' lists no value.")
@@ -160,7 +169,8 @@ def _check_leaves(leaves: Sequence[str], column: str) -> None:
     twice = [str(place + 1) for place, leaf in enumerate(leaves) if first[leaf] != place]
     if twice:
         raise TaxonomyError(
-            f"The taxonomy of column '{column}' lists {len(twice)} values again (entries {', '.join(twice[:5])})."
+            f"The taxonomy of column '{column}' lists {plural(len(twice), 'value')} again (entries "
+            f"{', '.join(twice[:5])}). {_ONE_PARENT}"
         )
 
 

@@ -29,7 +29,7 @@ from reissue.published.joins import containment
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
-__all__ = ["Beside", "Linkage", "link", "link_release"]
+__all__ = ["Beside", "Linkage", "link", "link_release", "linked_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +89,10 @@ def link_release(release: Release) -> Linkage:
     apart = not draft.form.boxes
     exact = np.ones(release.groups, np.bool_) if apart else (release.boxes.lo == release.boxes.hi).all(axis=0)
     cells = cells_of(table.codes, table.sizes)
-    return replace(_of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact), margins=table.margins)
+    return replace(linked_rows(cells.of_row, cells.of_row[kept], groups, counts, exact), margins=table.margins)
 
 
-def _of_rows(
+def linked_rows(
     people: Ints, members: Ints, groups: Ints, counts: Counts, exact: Bools, times: Ints | None = None
 ) -> Linkage:
     """From the class and group of every published row, and how many records each stands for."""
@@ -164,7 +164,7 @@ def _link_exact(release: PublishedRelease, people: Table, codes: Codes, counts: 
     cells = cells_of(np.concatenate([people.codes, codes], axis=1), people.sizes)
     mine, theirs = cells.of_row[: people.rows], cells.of_row[people.rows :]
     everyone = np.ones(release.groups, np.bool_)
-    return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone, release.row_times)
+    return linked_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone, release.row_times)
 
 
 def _link_boxes(release: PublishedRelease, people: Table, boxes: BoxBounds, counts: Counts) -> Linkage:
