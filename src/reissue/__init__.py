@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
     from reissue.publishing.folder import anonymize_folder, anonymize_frame
+    from reissue.publishing.longevity import Longevity, longevity
     from reissue.publishing.personal import personal_risks
     from reissue.publishing.plan import Plan, Setting, Settings, compare_settings, plan
     from reissue.publishing.price import Price
@@ -86,6 +87,7 @@ __all__ = [
     "Knowledge",
     "LDiversity",
     "Ledger",
+    "Longevity",
     "MUnique",
     "MissingFileError",
     "NoLedgerError",
@@ -122,6 +124,7 @@ __all__ = [
     "compare_settings",
     "doctor",
     "estimate",
+    "longevity",
     "measure",
     "personal_risks",
     "plan",
@@ -150,6 +153,7 @@ _PLACES = {
     "reissue.publishing.attack": "attack",
     "reissue.publishing.folder": "anonymize_folder anonymize_frame",
     "reissue.publishing.publish_folder": "publish_folder",
+    "reissue.publishing.longevity": "Longevity longevity",
     "reissue.publishing.personal": "personal_risks",
     "reissue.publishing.plan": "Plan Setting Settings compare_settings plan",
     "reissue.publishing.price": "Price",

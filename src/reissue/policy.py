@@ -18,6 +18,8 @@ __all__ = ["Policy"]
 DEFAULT_METHOD = "pool"
 MOST_COUNTERFEITS = 0.1
 """Default maximum share of counterfeit records, relative to the people published."""
+TURNOVER = 0.1
+"""Default share of people replaced from one release to the next, where a series is simulated in advance."""
 MOST_REPAIR = 0.1
 """Default maximum of additional information loss by repair: as much as suppressing 10% of the rows."""
 _PROPOSED = "`reissue plan` finds one for waves that you have, and `reissue init` proposes one for a table"
@@ -28,6 +30,8 @@ _KEYS = (
     "boxes",
     "suppress",
     "counterfeits",
+    "releases",
+    "turnover",
     "repair",
     "max_loss",
     "attacks",
@@ -72,6 +76,10 @@ class Policy:
     """Maximum share of suppressed records."""
     counterfeits: float = MOST_COUNTERFEITS
     """Maximum share of counterfeit records, relative to the people published."""
+    releases: int | None = None
+    """How many releases the series is to have: its first one is refused if a simulation ends before; None: any."""
+    turnover: float = TURNOVER
+    """The share of people who are replaced in each release of that simulation."""
     repair: float = MOST_REPAIR
     """Maximum additional information loss from joining groups, where people would otherwise be exposed."""
     max_loss: float | None = None
@@ -152,6 +160,8 @@ class Policy:
             boxes=_boxes(section),
             suppress=_share(section, "suppress", 0.0, below=True),
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
+            releases=_whole(section, "releases"),
+            turnover=_share(section, "turnover", TURNOVER, what="a share of the people"),
             repair=_share(section, "repair", MOST_REPAIR, what="an information loss"),
             max_loss=_share(section, "max_loss", 1.0, what="an information loss") if "max_loss" in section else None,
             attacks=attacks,
@@ -163,7 +173,7 @@ class Policy:
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             **_of_values(schema),
-            look_back=_look_back(section),
+            look_back=_whole(section, "look_back"),
             collude=_collude(section),
             alone=_alone(section, attacks),
         )
@@ -257,10 +267,10 @@ def _not_run(section: Section) -> bool | tuple[str, ...]:
     return _known_attacks("not_run", value)
 
 
-def _look_back(section: Section) -> int | None:
-    value = section.get("look_back")
+def _whole(section: Section, key: str) -> int | None:
+    value = section.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise SchemaError("[policy] `look_back` must be a whole number of releases, 1 or more.")
+        raise SchemaError(f"[policy] `{key}` must be a whole number of releases, 1 or more.")
     return value
 
 

@@ -31,15 +31,17 @@ from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import ENDINGS, Keep, csv_bytes, pack_frame, pack_presences
 from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.ledger.store import Writer
+from reissue.methods import find
 from reissue.policy import Policy
 from reissue.publishing.changes import Change, cheaper_changes, cost_order, safer_changes
 from reissue.publishing.continues import Request, kinds_of
 from reissue.publishing.drawing import drawn_for, files_of_drawn, warnings_of_drawn
 from reissue.publishing.gate import Attackable, GateResult
+from reissue.publishing.longevity import longevity
 from reissue.publishing.posterior import Judged
 from reissue.publishing.price import BUDGET, Price, PriceRequest, TriedChange, try_changes
 from reissue.publishing.randomizing import Drawn, with_side_table
-from reissue.publishing.refusal import RefusedError, problems_of, refusal, too_costly
+from reissue.publishing.refusal import RefusedError, problems_of, refusal, short_series, too_costly
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.publishing.turn import PublicationInMemory, Turn
 from reissue.release.memory import Memory, pack_memory
@@ -264,6 +266,7 @@ def publish_candidate(
     """A candidate made, attacked, repaired, priced, and recorded by a writer, if there is one."""
     candidate.turn.check(candidate.table.ids)
     began = time.monotonic()
+    _refuse_short(candidate)
     try:
         made, release, found = make_and_mend(candidate.with_drawn_values(), Candidate.attack, progress, draws=_DRAWS)
         when_made(release)
@@ -283,6 +286,19 @@ def publish_candidate(
         written = lambda keep: made.record(published, found, keep)  # noqa: E731
         made.turn.append(writer, written, in_parts=made.part is not None)
     return published
+
+
+def _refuse_short(candidate: Candidate) -> None:
+    """Refuse to begin a series that will run out of counterfeits, where the policy says how many releases it has."""
+    policy, table = candidate.policy, candidate.table
+    if policy.releases is None or candidate.turn.number > 1 or policy.draws or not find(policy.method).stateful:
+        return
+    asked: dict[str, Any] = {"method": policy.method, "limit": policy.counterfeits, "turnover": policy.turnover}
+    found = longevity(
+        table.frame, candidate.schema, policy.require, releases=policy.releases, **asked, **policy.options
+    )
+    if found.lasts < policy.releases:
+        raise short_series(candidate.turn.number, found.sentence, policy.releases)
 
 
 def _affordable(candidate: Candidate, price: Price, release: Release, asked: PriceRequest, took: float) -> Price:

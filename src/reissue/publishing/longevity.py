@@ -1,6 +1,6 @@
 """longevity: how many releases a series can have before its counterfeits pass a share, by simulation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from reissue.data.table import to_polars
-from reissue.errors import InputError, NotMetError
+from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory
-from reissue.schema import Schema
+from reissue.schema import Options, Schema
 from reissue.words import plural
 
-__all__ = ["Longevity", "longevity"]
+__all__ = ["Longevity", "longevity", "simulated"]
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,10 @@ class Longevity:
     """How a simulated series went."""
 
     shares: tuple[float, ...]
-    """The share of counterfeits in each release that was made."""
+    """Counterfeits of each release that was made, as a share of the people published."""
     limit: float
-    turnover: float
+    how: str
+    """How the series was simulated, as the beginning of a sentence."""
     asked: int
     """How many releases were to be made."""
     reason: str = ""
@@ -42,14 +43,11 @@ class Longevity:
         if self.lasts == self.asked:
             most = max(self.shares, default=0.0)
             return (
-                f"With {self.turnover:.0%} replaced each time, {plural(self.asked, 'simulated release')} had at most "
-                f"{most:.1%} counterfeits; {self.limit:.1%} may be."
+                f"{self.how}, {plural(self.asked, 'simulated release')} had at most {most:.1%} counterfeits; "
+                f"{self.limit:.1%} may be."
             )
         why = self.reason or f"the next has {self.shares[self.lasts]:.1%} counterfeits, and {self.limit:.1%} may be"
-        return (
-            f"With {self.turnover:.0%} replaced each time, the series lasts {plural(self.lasts, 'simulated release')}: "
-            f"{why}."
-        )
+        return f"{self.how}, the series lasts {plural(self.lasts, 'simulated release')}: {why}."
 
     def raise_if_short(self) -> None:
         """Refuse a series that does not last as long as was asked for.
@@ -95,7 +93,7 @@ def longevity(
     method
         A method that follows people and adds counterfeits.
     limit
-        The largest share of counterfeit records.
+        The largest share of counterfeit records, relative to the people published.
     turnover
         The share of people who are replaced in each release.
     releases
@@ -117,10 +115,10 @@ def longevity(
 
     Examples
     --------
-    >>> from reissue.publishing.longevity import longevity
+    >>> import reissue as ri
     >>> from reissue.synth import Population, schema
     >>> patients = next(Population(seed=1, people=200).months(1))
-    >>> found = longevity(patients, schema().with_roles({}), "simple-l=3", e=2, releases=2, ineligible="counterfeits")
+    >>> found = ri.longevity(patients, schema(), "simple-l=3", e=2, releases=2, ineligible="counterfeits")
     >>> len(found.shares)
     2
     """
@@ -130,19 +128,37 @@ def longevity(
     if not (0 <= limit <= 1 and 0 < turnover <= 1 and releases >= 1):
         raise InputError("The limit and the turnover are shares between 0 and 1, and there is one release at least.")
     frame, _ = to_polars(data, plan)
-    table = frame.with_columns(pl.Series(plan.identifier, [f"first-{row}" for row in range(frame.height)]))
-    rng, memory, shares = np.random.default_rng(seed), None, list[float]()
-    for number in range(1, releases + 1):
+    tables = _replaced(frame, plan.identifier, turnover, releases, np.random.default_rng(seed))
+    asked: dict[str, Any] = {"method": method, "limit": limit, "seed": seed, "options": options}
+    return simulated(tables, plan, require, releases, f"With {turnover:.0%} replaced each time", **asked)
+
+
+def simulated(
+    tables: Iterable[Any],
+    schema: Schema,
+    require: Any,
+    releases: int,
+    how: str,
+    *,
+    method: str,
+    limit: float,
+    suppress: float = 0.0,
+    seed: int = 0,
+    options: Options | None = None,
+) -> Longevity:
+    """Return how a series of simulated tables goes; it ends with the first release of too many counterfeits."""
+    memory, shares = None, list[float]()
+    for table in tables:
+        asked: dict[str, Any] = {"method": method, "suppress": suppress, "seed": seed, "memory": memory}
         try:
-            release = anonymize(table, plan, require, method=method, seed=seed, memory=memory, **options)
-        except NotMetError as reason:
-            return Longevity(tuple(shares), limit, turnover, releases, str(reason).rstrip("."))
+            release = anonymize(table, schema, require, **asked, **(options or {}))
+        except (NotMetError, RequirementError) as reason:
+            return Longevity(tuple(shares), limit, how, releases, str(reason).rstrip("."))
         memory = _memory(release.draft.memory)
-        shares.append(release.counterfeits / (release.table.rows + release.counterfeits))
+        shares.append(release.counterfeits / max(release.table.rows - release.suppressed, 1))
         if shares[-1] > limit:
             break
-        table = _next(table, frame, plan.identifier, turnover, number, rng)
-    return Longevity(tuple(shares), limit, turnover, releases)
+    return Longevity(tuple(shares), limit, how, releases)
 
 
 def _memory(memory: Memory | None) -> Memory:
@@ -151,12 +167,15 @@ def _memory(memory: Memory | None) -> Memory:
     return memory
 
 
-def _next(
-    table: pl.DataFrame, source: pl.DataFrame, identifier: str, turnover: float, number: int, rng: np.random.Generator
-) -> pl.DataFrame:
-    """The next table: some leave, and as many new people come whose records are drawn from the first table."""
+def _replaced(
+    source: pl.DataFrame, identifier: str, turnover: float, releases: int, rng: np.random.Generator
+) -> Iterator[pl.DataFrame]:
+    """Yield tables: each time some leave, and as many new people come whose records are drawn from the first one."""
+    table = source.with_columns(pl.Series(identifier, [f"first-{row}" for row in range(source.height)]))
     leaving = max(round(turnover * table.height), 1)
-    stay = np.sort(rng.permutation(table.height)[leaving:])
-    coming = source[rng.integers(0, source.height, leaving)]
-    names = pl.Series(identifier, [f"{number}-{row}" for row in range(leaving)])
-    return pl.concat([table[stay], coming.with_columns(names)])
+    for number in range(1, releases + 1):
+        yield table
+        stay = np.sort(rng.permutation(table.height)[leaving:])
+        coming = source[rng.integers(0, source.height, leaving)]
+        names = pl.Series(identifier, [f"{number}-{row}" for row in range(leaving)])
+        table = pl.concat([table[stay], coming.with_columns(names)])

@@ -15,8 +15,9 @@ from reissue.publishing.changes import Advice, Change
 from reissue.publishing.posterior import is_of_published
 from reissue.publishing.price import TriedChange
 from reissue.release.release import Release
+from reissue.words import plural
 
-__all__ = ["RefusedError", "Report", "problems_of", "refusal", "too_costly", "warnings_of"]
+__all__ = ["RefusedError", "Report", "problems_of", "refusal", "short_series", "too_costly", "warnings_of"]
 
 _CHANCE = 3.0
 """Standard deviations by which fewer guesses must be right than claimed, so that it is no chance."""
@@ -178,6 +179,18 @@ def too_costly(loss: float, most: float, costliest: str, lost: float) -> str:
         f"{_PRICE}: the release would lose {loss:.1%} of what the table says; at most {most:.1%} is allowed "
         f"(`max_loss`). '{costliest}' loses most: {lost:.1%}."
     )
+
+
+_SHORT = (
+    "A smaller m or e, coarser sensitive values, or more `counterfeits` in the policy; or fewer `releases`.",
+    'Randomized values (`values = "randomized"`), which invent no records.',
+)
+
+
+def short_series(number: int, how_it_goes: str, asked: int) -> RefusedError:
+    """What says that a series would end before it has the releases that the policy asks for."""
+    problem = f"releases: {how_it_goes} The policy asks for {plural(asked, 'release')} (`releases`)."
+    return RefusedError(Report(number, (problem,), tuple(Advice(one) for one in _SHORT), Findings(())))
 
 
 def refusal(

@@ -247,6 +247,8 @@ class Plan:
     """The `[updates]` section that the policy needs beside it: how values were seen to change."""
     learnt: str = ""
     """What someone who also learns gets out of the recommended series, as a sentence."""
+    lasting: str = ""
+    """How long the recommended series has counterfeits enough, as a sentence; empty where it invents no records."""
 
     @property
     def frontier(self) -> tuple[Outcome, ...]:
@@ -355,6 +357,7 @@ class Plan:
             stopped=said["stopped"],
             updates=said["updates"],
             learnt=said["learnt"],
+            lasting=said["lasting"],
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -367,6 +370,7 @@ class Plan:
             "further": self.further,
             "updates": dict(self.updates),
             "learnt": self.learnt,
+            "lasting": self.lasting,
             "limits": asdict(self.limits),
             "situation": list(self.situation),
             "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],
@@ -425,6 +429,7 @@ class Plan:
             _adversary(best, self.limits),
             *filter(None, [self._groups(best), "" if best.setting.randomized else self.learnt]),
             *_cost(best),
+            *filter(None, ["" if best.setting.randomized else self.lasting]),
             *self._other(best),
             *([] if self.guess and not self.further else [self._further(best)]),
             *self._cheaper(best),

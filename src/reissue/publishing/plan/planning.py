@@ -30,6 +30,7 @@ from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
 from reissue.methods.registry import Trait
+from reissue.publishing.longevity import simulated
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.rehearsal import (
     Rehearsal,
@@ -96,6 +97,8 @@ _NO_ROOM = (
 _COARSE = (
     "The budget was spent before all sizes of groups between these were looked at. A larger one may find a cheaper one."
 )
+_LASTING = 24
+"""Simulated further releases of which counterfeits are counted: two years of months."""
 _UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried."
 _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
@@ -187,6 +190,33 @@ class _Search:
             return learning_sentence(self.withstood[best.setting.name])
         except KeyboardInterrupt:
             return _UNLEARNT
+
+    def lasting(self, rng: np.random.Generator, *, guess: bool) -> str:
+        """How many releases the recommended series has counterfeits enough for, in a sentence; empty without any."""
+        best = self.recommended or self.second
+        if best is None or not find(best.setting.method).stateful or best.setting.randomized or self._spent():
+            return ""
+        rehearsal, setting = self.withstood[best.setting.name], best.setting
+        series = continued(self.waves, _LASTING, rng).tables
+        how = "If the series goes on as simulated" if guess else "If the series goes on like its waves"
+        asked: dict[str, Any] = {
+            "method": setting.method,
+            "limit": self.limits.counterfeits,
+            "options": setting.options,
+        }
+        try:
+            found = simulated(
+                [replace(table, schema=rehearsal.schema) for table in series],
+                rehearsal.schema,
+                setting.require,
+                len(series),
+                how,
+                suppress=self.limits.suppress,
+                **asked,
+            )
+        except KeyboardInterrupt:
+            return ""
+        return found.sentence
 
     def know_groups(self) -> None:
         """Find out what an adversary who knows everyone's group gets: always for the recommended setting.
@@ -541,6 +571,7 @@ def plan_series(
         stopped,
         {} if schema.updates else dict(known.schema.updates),
         search.learnt(),
+        search.lasting(rng, guess=guess),
     )
     drawn = made.best_of(randomized=True)
     return made if drawn is None or _more_useful(made.recommended, drawn) else replace(made, recommended=drawn)
