@@ -160,8 +160,6 @@ class Policy:
             boxes=_boxes(section),
             suppress=_share(section, "suppress", 0.0, below=True),
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
-            releases=_whole(section, "releases"),
-            turnover=_share(section, "turnover", TURNOVER, what="a share of the people"),
             repair=_share(section, "repair", MOST_REPAIR, what="an information loss"),
             max_loss=_share(section, "max_loss", 1.0, what="an information loss") if "max_loss" in section else None,
             attacks=attacks,
@@ -173,7 +171,7 @@ class Policy:
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             **_of_values(schema),
-            look_back=_whole(section, "look_back"),
+            **_of_series(section),
             collude=_collude(section),
             alone=_alone(section, attacks),
         )
@@ -265,6 +263,12 @@ def _not_run(section: Section) -> bool | tuple[str, ...]:
     if not isinstance(value, list):
         raise SchemaError('[policy] `not_run` must be "refuse", "allow", or a list of the attacks that need not run.')
     return _known_attacks("not_run", value)
+
+
+def _of_series(section: Section) -> dict[str, Any]:
+    """How long the series is to be, and how much of it is looked at."""
+    turnover = _share(section, "turnover", TURNOVER, what="a share of the people")
+    return {"releases": _whole(section, "releases"), "turnover": turnover, "look_back": _whole(section, "look_back")}
 
 
 def _whole(section: Section, key: str) -> int | None:
