@@ -31,9 +31,9 @@ def test_some_method_suits_every_answer(answer: int) -> None:
 
 
 def test_a_method_is_looked_up_without_trouble() -> None:
-    assert methods.registry.known("mask") is methods.find("mask")
-    assert methods.registry.known("somebody's own") is None
-    assert methods.registry.known(len) is None
+    assert methods.registry.look_up("mask") is methods.find("mask")
+    assert methods.registry.look_up("somebody's own") is None
+    assert methods.registry.look_up(len) is None
 
 
 def test_what_a_name_stands_for() -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from reissue.errors import InputError, InternalError, nearest
 
-__all__ = ["all_registered", "find_registered", "keep_registered", "load_plugin", "load_plugins"]
+__all__ = ["all_names", "all_registered", "find_registered", "keep_registered", "load_plugin", "load_plugins"]
 
 T = TypeVar("T")
 
@@ -38,6 +38,12 @@ def all_registered(group: str, built_in: Mapping[str, str], known: MutableMappin
         import_module(module)
     load_plugins(group, known)
     return dict(sorted(known.items()))
+
+
+def all_names(group: str, built_in: Mapping[str, str], known: MutableMapping[str, Any]) -> list[str]:
+    """All names, sorted. Plug-ins are loaded, so that a broken one is left out; nothing built in is imported."""
+    load_plugins(group, known)
+    return sorted({*built_in, *known})
 
 
 def find_registered(name: str, kind: str, group: str, built_in: Mapping[str, str], known: MutableMapping[str, T]) -> T:

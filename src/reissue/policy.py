@@ -218,11 +218,11 @@ def _share(
 
 
 def _known_attacks(key: str, names: Any) -> tuple[str, ...]:
-    from reissue.attacks import registered
+    from reissue.attacks.registry import names as attack_names
 
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise SchemaError(f"[policy] `{key}` must be a list of attacks.")
-    known = registered()
+    known = attack_names()
     for name in names:
         if name not in known:
             raise SchemaError(f"[policy] `{key}` names an attack '{name}' that is not there." + nearest(name, known))

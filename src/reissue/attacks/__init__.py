@@ -1,7 +1,19 @@
 """Attacks: one package each, a function from releases and knowledge to a finding."""
 
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Accepts, Attack, Heading, Runs, attack, by_default, find, registered
+from reissue.attacks.registry import (
+    Accepts,
+    Attack,
+    Heading,
+    Runs,
+    attack,
+    by_default,
+    find,
+    look_up,
+    names,
+    registered,
+    running,
+)
 from reissue.attacks.run import run_attack
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -20,6 +32,9 @@ __all__ = [
     "attack",
     "by_default",
     "find",
+    "look_up",
+    "names",
     "registered",
     "run_attack",
+    "running",
 ]

@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Accepts, Runs, attack
+from reissue.attacks.registry import Accepts, attack
 from reissue.counting.texts import MISSING, joined_texts
 from reissue.errors import CannotRunError, DataError
 from reissue.people.knowledge import Knowledge
@@ -44,7 +44,6 @@ class _Read:
     NAME,
     "Knows how values were randomized: the probability of each true value, given the published one.",
     accepts=Accepts.OTHER_COLUMNS,
-    runs=Runs.ON_REQUEST,
     needs="releases of randomized values, with their side tables beside them",
     story=(
         "Published values are not all true, and everybody may know how they were drawn. Someone looks up how likely "

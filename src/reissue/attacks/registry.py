@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue._plugins import all_registered, find_registered, keep_registered
+from reissue._plugins import all_names, all_registered, find_registered, keep_registered
 from reissue.attacks.findings import ALONE, FIRST, Finding
 from reissue.attacks.fold import Fold
 from reissue.people.knowledge import Knowledge
@@ -31,8 +31,11 @@ __all__ = [
     "attack",
     "by_default",
     "find",
+    "look_up",
+    "names",
     "on_counts",
     "registered",
+    "running",
 ]
 
 VERDICT = FIRST
@@ -155,7 +158,15 @@ BUILT_IN = {
     "trajectory": "reissue.attacks.trajectory.attack",
     "updates": "reissue.papers.updates.attack",
 }
-"""Built-in attacks and their modules, imported when they are asked for: the only list of names there is."""
+"""Built-in attacks and their modules, which are imported when they are asked for."""
+NOT_ALWAYS = {
+    "composition": Runs.IN_AUDITS,
+    "differencing": Runs.ON_COUNTS,
+    "mechanism": Runs.ON_REQUEST,
+    "posterior": Runs.ON_REQUEST,
+    "trajectory": Runs.IN_AUDITS,
+}
+"""Where those of them run that do not run always: stated here so that choosing attacks imports none of them."""
 
 GROUP = "reissue.attacks"
 """The entry points by which other packages bring their own."""
@@ -207,7 +218,7 @@ def attack(
     """
 
     def register(run: Run) -> Run:
-        known = Attack(
+        one = Attack(
             name,
             run,
             summary,
@@ -215,7 +226,7 @@ def attack(
             per_release,
             each_column,
             accepts,
-            runs,
+            NOT_ALWAYS.get(name, runs) if name in BUILT_IN else runs,
             asked_if,
             needs,
             story,
@@ -226,27 +237,47 @@ def attack(
             confirm,
             fold,
         )
-        keep_registered(name, known, "attack", BUILT_IN, _REGISTRY)
+        keep_registered(name, one, "attack", BUILT_IN, _REGISTRY)
         return run
 
     return register
 
 
 def registered() -> dict[str, Attack]:
-    """All attacks by name, sorted."""
+    """All attacks by name, sorted. It imports every one; `names` and `find` do not."""
     return all_registered(GROUP, BUILT_IN, _REGISTRY)
+
+
+def names() -> list[str]:
+    """The names of all attacks, sorted."""
+    return all_names(GROUP, BUILT_IN, _REGISTRY)
+
+
+def running(*where: Runs) -> list[str]:
+    """The names of the attacks that are run there unless somebody names the attacks."""
+    return [name for name in names() if _runs(name) in where]
 
 
 def by_default() -> list[str]:
     """The names of the attacks that an audit runs unless somebody names them."""
-    return [name for name, one in registered().items() if one.runs not in {Runs.ON_REQUEST, Runs.ON_COUNTS}]
+    return running(Runs.ALWAYS, Runs.IN_AUDITS)
 
 
 def on_counts() -> list[str]:
     """The names of those that are run beside them where there are tables of counts."""
-    return [name for name, one in registered().items() if one.runs == Runs.ON_COUNTS]
+    return running(Runs.ON_COUNTS)
 
 
 def find(name: str) -> Attack:
     """The attack of this name; a built-in one is imported when it is asked for."""
     return find_registered(name, "attack", GROUP, BUILT_IN, _REGISTRY)
+
+
+def look_up(name: str) -> Attack | None:
+    """The attack of this name, or None: a finding may come from a plug-in that is not installed here."""
+    return find(name) if name in names() else None
+
+
+def _runs(name: str) -> Runs:
+    """Where an attack runs. A built-in one is not imported to tell."""
+    return NOT_ALWAYS.get(name, Runs.ALWAYS) if name in BUILT_IN else _REGISTRY[name].runs

@@ -6,7 +6,7 @@ from typing import Any
 
 from reissue.attacks.findings import ALONE, FIRST, Finding, Status, not_run
 from reissue.attacks.insiders import refuse_outsiders, without
-from reissue.attacks.registry import Accepts, Attack, registered
+from reissue.attacks.registry import Accepts, Attack, find
 from reissue.errors import CannotRunError, DataError, InputError, Why
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER
@@ -254,7 +254,6 @@ def deciding(
     truths = [
         one for one in findings if one.attack == FIRST and one.reason is None and one.details.get("converged", True)
     ]
-    known = registered()
     return [
         replace(one, decides=False)
         if one.status == Status.EXPOSED
@@ -262,7 +261,7 @@ def deciding(
         and limit(one.attack) is None
         and any(
             {*one.releases} <= {*truth.releases}
-            and (known[one.attack].no_probability or _solved_better(one, truth, blurred=blurred))
+            and (find(one.attack).no_probability or _solved_better(one, truth, blurred=blurred))
             for truth in truths
         )
         else one

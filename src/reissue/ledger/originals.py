@@ -18,7 +18,7 @@ from reissue.errors import InputError, ReissueError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import Recorded, releases_of, sent_of
-from reissue.methods import registered
+from reissue.methods import look_up
 from reissue.methods.registry import Trait
 from reissue.published import PublishedRelease
 from reissue.release.presences import Presences
@@ -109,7 +109,7 @@ def _people(table: Table | None, known: Presences) -> Table | None:
 
 def _fitting(one: Recorded, known: Presences, tables: Iterator[tuple[int, Table]]) -> Iterator[tuple[int, int]]:
     """The tables that a release may have been made from, each with its number of further people and its position."""
-    method = registered().get(one.record.method)
+    method = look_up(one.record.method)
     for place, table in tables:
         mine = _people(table, known)
         if mine is not None and (method is None or Trait.CHANGES_VALUES in method.traits or _shows(known, mine)):

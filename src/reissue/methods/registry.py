@@ -29,7 +29,7 @@ __all__ = [
     "Trait",
     "algorithm",
     "find",
-    "known",
+    "look_up",
     "register",
     "registered",
 ]
@@ -336,7 +336,7 @@ def registered() -> dict[str, Algorithm]:
     return all_registered(GROUP, BUILT_IN, _REGISTRY)
 
 
-def known(name: object) -> Algorithm | None:
+def look_up(name: object) -> Algorithm | None:
     """The method of this name, if it is one: whoever publishes may use a method of their own."""
     try:
         return find(name) if isinstance(name, str) else None

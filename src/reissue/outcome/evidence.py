@@ -18,7 +18,7 @@ from platform import python_version
 from typing import Any
 
 from reissue._version import __version__
-from reissue.attacks import registered
+from reissue.attacks import look_up
 from reissue.attacks.findings import Finding, Findings, Status
 from reissue.attacks.registry import Heading
 from reissue.errors import CannotRunError, InputError
@@ -269,9 +269,9 @@ def _figures(release: str, check: Check) -> list[Figure]:
 
 
 def _test(finding: Finding) -> TestRecord:
-    known = registered().get(finding.attack)
+    about = look_up(finding.attack)
     return TestRecord(
-        str(Heading.INFERENCE if known is None else known.heading),
+        str(Heading.INFERENCE if about is None else about.heading),
         finding.attack,
         str(finding.status).replace("_", " "),
         finding.sentence,
@@ -281,7 +281,7 @@ def _test(finding: Finding) -> TestRecord:
         finding.measure,
         finding.worst,
         finding.limit,
-        "" if known is None else known.summary,
+        "" if about is None else about.summary,
     )
 
 

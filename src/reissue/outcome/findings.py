@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from reissue.attacks import Attack, registered
+from reissue.attacks import look_up
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
 from reissue.attacks.stories import Bars, IntervalCounts, Picture
 from reissue.errors import Why
@@ -194,7 +194,7 @@ def gravity(finding: Finding) -> tuple[bool, int, bool, bool, int]:
 
 def line_of(finding: Finding) -> FindingView:
     """Return the view of one finding."""
-    about: Attack | None = registered().get(finding.attack)
+    about = look_up(finding.attack)
     case: Mapping[str, Any] = finding.details.get("case") or {}
     return FindingView(
         finding.attack,
@@ -232,8 +232,7 @@ def _spread(findings: Findings) -> IntervalCounts | None:
 
 def _todo(exposing: Sequence[str]) -> list[Advice]:
     """What would prevent what attacks found, with its command: first what helps against each."""
-    known = registered()
-    about = [known[name] for name in exposing if name in known]
+    about = [one for one in map(look_up, exposing) if one is not None]
     pairs = [list(zip_longest(one.prevention, one.command.splitlines(), fillvalue="")) for one in about]
     inturn = [pair for turn in zip_longest(*pairs) for pair in turn if pair is not None and pair[0]]
     found = {sentence: Advice(text(sentence), command=command) for sentence, command in reversed(inturn)}
@@ -349,7 +348,7 @@ def _exposed(findings: Findings) -> Headline:
     by = (
         text("one of these {count} releases by itself", count=number(_many(findings))) if alone else _attacked(findings)
     )
-    about, word = registered().get(worst.attack), text("Exposed")
+    about, word = look_up(worst.attack), text("Exposed")
     advice = text(about.prevention[0]) if about is not None and about.prevention else ""
     if not worst.people:
         return Headline(BAD, word, text("More is given away than the limit allows by {releases}.", releases=by), advice)
@@ -415,9 +414,8 @@ def withstood(findings: Findings) -> str:
 
 def _waiting(findings: Findings) -> str:
     """Which attacks a second release would let run."""
-    known = registered()
-    idle = [one.attack for one in findings.of(Status.NOT_RUN)]
-    names = [name for name in idle if name in known and known[name].fewest > 1]
+    idle = (look_up(one.attack) for one in findings.of(Status.NOT_RUN))
+    names = [one.name for one in idle if one is not None and one.fewest > 1]
     if len(findings.releases) != 1 or not names:
         return ""
     return text("There is one release only: {attacks} could only be run on two or more.", attacks=listed(names))
@@ -491,8 +489,7 @@ def growth_of(findings: Findings) -> RiskGrowth | None:
     releases = tuple(sorted({point.release for points in shown.values() for point in points}))
     if len(releases) < 2:
         return None
-    known = registered()
-    alone = {name for name in shown if name in known and known[name].per_release}
+    alone = {one.name for one in map(look_up, shown) if one is not None and one.per_release}
     called = {name: f"{name} ({text('not counted')})" if name in aside else name for name in shown}
     lines = tuple(
         GrowthLine(called[name], tuple((one.release, one.people) for one in points), name not in alone)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reissue.methods import registered
+from reissue.methods import look_up
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.publishing.plan import Outcome, Plan
 from reissue.publishing.plan.outcome import HELP, RehearsalEnd
@@ -134,7 +134,7 @@ def _headline(plan: Plan) -> Headline:
     """What came of it; a plan that is a guess says so first."""
     best, guess = plan.recommended, "A guess: " if plan.guess else ""
     if best is not None:
-        method = registered().get(best.setting.method)
+        method = look_up(best.setting.method)
         about = "" if method is None else method.summary
         return Headline(GOOD, f"{guess}Recommended", best.setting.words, about)
     said = plan.sentences[1 if plan.guess else 0]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks import Accepts, Attack, Finding, Knowledge, Runs, Series, Status, by_default, find
+from reissue.attacks import Accepts, Attack, Finding, Knowledge, Runs, Series, Status, find, running
 from reissue.attacks.findings import Findings
 from reissue.attacks.fold import Fold, Kept
 from reissue.attacks.registry import ALONE, SLOTS, VERDICT, on_counts
@@ -159,7 +159,7 @@ def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) 
     the joint one does not run, the release by itself is judged beside them; it says of a release's groups what that
     one would.
     """
-    every = (name for name in by_default() if find(name).runs == Runs.ALWAYS and name != ALONE)
+    every = (name for name in running(Runs.ALWAYS) if name != ALONE)
     names = list(policy.attacks if policy.attacks is not None else every)
     if form.seats and SLOTS not in names:
         names = [*names, SLOTS]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reissue import methods
-from reissue.attacks import find, registered
+from reissue.attacks import find, names, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.errors import RiskError, Why
 from reissue.methods.registry import Trait
@@ -100,7 +100,7 @@ def problems_of(
     problems = [f"{one.attack}: {one.sentence}" for one in exposing]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
-        asked = set(registered() if policy.attacks is None else policy.attacks)
+        asked = set(names() if policy.attacks is None else policy.attacks)
         missing = [
             one
             for one in findings.of(Status.NOT_RUN)

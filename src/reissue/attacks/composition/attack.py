@@ -11,7 +11,7 @@ from reissue.attacks.composition.boxes import boxes_of
 from reissue.attacks.composition.case import describe
 from reissue.attacks.composition.search import LIMIT, Searched, search
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Accepts, Runs, attack
+from reissue.attacks.registry import Accepts, attack
 from reissue.errors import CannotRunError, SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -26,7 +26,6 @@ NAME = "composition"
     NAME,
     "Intersects groups of different releases: which values are left for someone who is in several of them.",
     fewest=2,
-    runs=Runs.IN_AUDITS,
     each_column=True,
     accepts=Accepts.OTHER_COLUMNS,
     needs="two releases or more, and nothing else",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from reissue.attacks.differencing.case import describe
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Accepts, Heading, Runs, attack
+from reissue.attacks.registry import Accepts, Heading, attack
 from reissue.contingency.differences import Difference, between, inside, over_time
 from reissue.contingency.table import CountTable
 from reissue.errors import CannotRunError
@@ -83,7 +83,6 @@ def _shown(one: Difference) -> tuple[str, ...]:
         "Hide further cells (complementary suppression), so that totals do not give hidden cells away.",
     ),
     heading=Heading.SINGLING_OUT,
-    runs=Runs.ON_COUNTS,
 )
 def differencing(series: Series, knowledge: Knowledge) -> Finding:
     """Find the differences of published numbers that isolate few people."""

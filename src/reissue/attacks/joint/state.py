@@ -23,7 +23,7 @@ from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import ObservedSeries
 from reissue.attacks.joint.window import Past, Solution, Window, judged, kept_whole, solve_window
 from reissue.methods.registry import Trait
-from reissue.methods.registry import known as method_of
+from reissue.methods.registry import look_up as method_of
 from reissue.people.index import PersonIndex, lasting_values, update
 from reissue.people.knowledge import Knowledge, learns
 from reissue.people.seat_histories import by_history

@@ -21,7 +21,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
-from reissue.methods.registry import Trait, known
+from reissue.methods.registry import Trait, look_up
 from reissue.schema import Schema
 from reissue.solver import Model, Observation, Posterior, Scaling
 from reissue.solver.observation import made_by_value, people_in
@@ -173,7 +173,7 @@ def stays_by_method(schema: Schema) -> bool:
 
 def keeps_values(method: Any) -> bool:
     """Whether a method, by name, leads people through groups of the same values."""
-    found = known(method)
+    found = look_up(method)
     return found is not None and Trait.CONSTANT_VALUES in found.traits
 
 

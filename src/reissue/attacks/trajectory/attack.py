@@ -22,7 +22,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.finding import limit_of
-from reissue.attacks.registry import Accepts, Heading, Runs, attack
+from reissue.attacks.registry import Accepts, Heading, attack
 from reissue.attacks.trajectory.case import describe, describe_seats
 from reissue.attacks.trajectory.classes import (
     LookedAt,
@@ -52,7 +52,6 @@ MEASURE = "class: how many people share what all releases show of a person, the 
 @attack(
     NAME,
     "Follows people by a pseudonym, or by what never changes: how many share the pattern of a person in all releases.",
-    runs=Runs.IN_AUDITS,
     accepts=Accepts.OTHER_COLUMNS | Accepts.OTHER_VALUES | Accepts.REPEATED_RECORDS | Accepts.COUNTED_PEOPLE,
     needs="files that kept a pseudonym (`--identifier COLUMN`), or columns that never change, such as a date of birth",
     story=(

@@ -27,7 +27,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.findings import Finding, Status, not_run
-from reissue.attacks.registry import Runs, attack
+from reissue.attacks.registry import attack
 from reissue.attacks.stories import Case, Link, box_text, histogram, in_words, set_text, story_of
 from reissue.counting.cells import Domain
 from reissue.data.draws import draw_key, with_draws
@@ -122,7 +122,6 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
     NAME,
     "Runs the algorithm on every possible table and keeps those that give the same release.",
     per_release=True,
-    runs=Runs.ON_REQUEST,
     needs=(
         "the algorithm, its requirement and the original table (`--knowledge algorithm=NAME`, "
         "`--knowledge requirement=...`, `--knowledge population=FILE`); of our own releases all are known"

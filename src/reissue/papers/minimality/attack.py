@@ -25,7 +25,7 @@ from reissue.attacks.registry import Accepts, attack
 from reissue.attacks.stories import Case, Link, Shown, box_text, histogram, in_words, set_text, shown, story_of
 from reissue.counting.resources import in_threads
 from reissue.errors import CannotRunError, Why
-from reissue.methods.registry import known
+from reissue.methods.registry import look_up
 from reissue.papers.minimality.credible import BUDGET, Credibility, credibility
 from reissue.papers.minimality.linkage import Linkage, link, link_release
 from reissue.papers.minimality.rules import limit_of, value_sets
@@ -283,7 +283,7 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     linkage = linkage_of(release, knowledge)
     requirement = by_column(requirement, linkage.margins, linkage.domain)
     algorithm = knowledge.algorithm or (release.source.method if release.source else None)
-    method = known(algorithm)
+    method = look_up(algorithm)
     why = "" if method is None else method.unforced
     if not requirement.sensitive:
         why = "the requirement does not look at sensitive values"
