@@ -1,8 +1,12 @@
 """What registrations say of themselves names only what is there."""
 
+import subprocess
+import sys
+
 import pytest
 
 from reissue import attacks, methods, requirements
+from reissue.attacks import Runs
 from reissue.methods.registry import BUILT_IN
 from reissue.proposing import QUESTIONS, propose_policy
 
@@ -41,3 +45,22 @@ def test_what_a_name_stands_for() -> None:
     assert (asked.group_size, asked.least, asked.share_limit, asked.fewest_values) == (4, 7, 0.4, 2)
     assert requirements.parse("l=3").group_size is None
     assert requirements.parse("t=0.2").share_limit is None
+
+
+def test_attacks_are_chosen_without_being_imported() -> None:
+    code = (
+        "import sys\n"
+        "from reissue.attacks import by_default, find, names\n"
+        "from reissue.attacks.registry import on_counts\n"
+        "assert {'joint', 'coalition'} <= {*by_default()} < {*names()} and on_counts() == ['differencing']\n"
+        "find('disclosure')\n"
+        "print(*(name for name in sys.modules if name.startswith(('reissue.papers', 'reissue.attacks.joint'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert not done.stdout.split()
+
+
+def test_where_an_attack_runs_is_said_in_one_place() -> None:
+    assert set(attacks.registry.NOT_ALWAYS) <= set(attacks.registry.BUILT_IN)
+    assert attacks.find("mechanism").runs == Runs.ON_REQUEST
+    assert attacks.look_up("somebody's own") is None

@@ -17,6 +17,7 @@ from reissue.words import plural
 __all__ = [
     "ALONE",
     "FIRST",
+    "POSTERIOR",
     "AttackedRelease",
     "Finding",
     "Findings",
@@ -46,6 +47,8 @@ FIRST = "joint"
 
 ALONE = "disclosure"
 """The attack that judges each release by itself, whatever else is known."""
+POSTERIOR = "posterior"
+"""The attack that decides where values are randomized: it knows their exact posterior."""
 
 
 class Verdict(StrEnum):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks.findings import Finding, Status
+from reissue.attacks.findings import POSTERIOR, Finding, Status
 from reissue.attacks.registry import Accepts, attack
 from reissue.counting.texts import MISSING, joined_texts
 from reissue.errors import CannotRunError, DataError
@@ -23,9 +23,8 @@ from reissue.randomized.side import CLASS, SideTable, codes_of
 from reissue.release.release import SIDE
 from reissue.words import plural
 
-__all__ = ["NAME", "posterior"]
+__all__ = ["posterior"]
 
-NAME = "posterior"
 _SLACK = 1e-6
 _ERRORS = 3.0
 """Standard errors by which a posterior must exceed its limit, among hundreds of classes and values."""
@@ -41,7 +40,7 @@ class _Read:
 
 
 @attack(
-    NAME,
+    POSTERIOR,
     "Knows how values were randomized: the probability of each true value, given the published one.",
     accepts=Accepts.OTHER_COLUMNS,
     needs="releases of randomized values, with their side tables beside them",
@@ -71,7 +70,7 @@ def posterior(series: Series, knowledge: Knowledge) -> Finding:
     allowed = average_of(series.schema.policy)
     too_many = allowed is not None and last.average > allowed + _SLACK
     return Finding(
-        NAME,
+        POSTERIOR,
         Status.EXPOSED if people or too_many else Status.WITHSTOOD,
         " ".join([_said(worst, last), *_left_out(len(read) - len(found))]),
         series.numbers,
@@ -126,7 +125,7 @@ def _judged(one: _Read, series: Series) -> _Judged:
     columns, shown = series.schema.sensitive, one.shown
     texts = joined_texts(one.side.values, columns).to_list()
     names = [None if text == MISSING and len(columns) == 1 else text for text in texts]
-    protection = Protection.of(series.schema.policy, columns, series.limit(NAME))
+    protection = Protection.of(series.schema.policy, columns, series.limit(POSTERIOR))
     score, worst, limit, estimated = 0.0, 0.0, 1.0, 0.0
     over, prior = np.zeros(shown.shape, np.bool_), one.side.share.mean(0)
     for view in protection.views(names):

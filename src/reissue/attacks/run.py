@@ -11,9 +11,12 @@ from reissue.errors import CannotRunError, DataError, InputError, Why
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER
 from reissue.published.series import Series
-from reissue.schema import Role
+from reissue.schema import Role, Schema
 
-__all__ = ["cannot_run", "deciding", "over_time", "run_attack"]
+__all__ = ["as_published", "cannot_run", "deciding", "is_of_published", "over_time", "run_attack"]
+
+_OF_PUBLISHED = "published_values"
+"""Marks the details of findings that take randomized values for true."""
 
 
 def run_attack(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
@@ -283,3 +286,23 @@ def _solved_better(one: Finding, truth: Finding, *, blurred: bool) -> bool:
 def cannot_run(attack: str, releases: Sequence[int], obstacle: CannotRunError) -> Finding:
     """The attack was not run, and why."""
     return not_run(attack, releases, str(obstacle), why=obstacle.why, needs=obstacle.needs)
+
+
+# --- randomized values ---------------------------------------------------------------------------------------------
+
+
+def as_published(finding: Finding, schema: Schema) -> Finding:
+    """A finding of an attack that takes published values for true, where they are randomized: it decides nothing."""
+    if not schema.sensitive or finding.status == Status.NOT_RUN:
+        # What it would have found is about published values too: nothing is missing for the verdict.
+        return replace(finding, why=Why.DOES_NOT_APPLY) if schema.sensitive else finding
+    said = (
+        "Values are randomized, and this attack takes published values for true; what it finds is about published "
+        f"values. {finding.sentence}"
+    )
+    return replace(finding, sentence=said, decides=False, details={**finding.details, _OF_PUBLISHED: True})
+
+
+def is_of_published(finding: Finding) -> bool:
+    """Whether a finding takes randomized values for true."""
+    return bool(finding.details.get(_OF_PUBLISHED))

@@ -5,19 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.cleaning import Defect
 from reissue.counting.cells import Counts, Domain, Margin, margins_of
 from reissue.counting.keys import pack
 from reissue.counting.people import PeopleCounts
 from reissue.data.frames import Back, from_frame, read_together
 from reissue.data.identifiers import identifier_texts
-from reissue.data.repairs import read_repaired
 from reissue.errors import DataError, ReadingNote, SchemaError, TaxonomyError, nearest_column
 from reissue.files.cells import typed_cells
 from reissue.files.databases import database_table, is_database_url
@@ -28,6 +26,9 @@ from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 from reissue.words import plural
+
+if TYPE_CHECKING:
+    from reissue.cleaning import Defect
 
 __all__ = [
     "RowDraws",
@@ -282,10 +283,12 @@ def to_polars(
 
 def _read(
     data: Any, schema: Schema | None, dialect: Dialect, only: Sequence[str], *, repair: bool
-) -> tuple[pl.DataFrame, Back, tuple[Defect, ...]]:
+) -> tuple[pl.DataFrame, Back, tuple["Defect", ...]]:
     """The table, the way back, and what was repaired."""
     text = () if schema is None else _prefixed(schema)
     if schema is not None and schema.clean and repair:
+        from reissue.data.repairs import read_repaired
+
         frame, back, repairs = read_repaired(data, schema, dialect=dialect, text=text)
         refuse_nested(frame, schema.used)
         return frame, back, repairs

@@ -18,7 +18,6 @@ from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.staging import Staging, remove_leftovers, scratch_folder
 from reissue.ledger.chain import FORMAT, LedgerEntry, content_name, later_format, unusable
-from reissue.ledger.counts import counted_release
 from reissue.ledger.exporting import exported_bytes, is_exported, stage_release, table_parts
 from reissue.ledger.fingerprints import FORM, PERSON
 from reissue.ledger.head import (
@@ -347,6 +346,8 @@ class Ledger:
         from reissue.published import read_published
 
         if release.counts:
+            from reissue.ledger.counts import counted_release
+
             return counted_release(self.tables(release), self.store.read(release.files["counts"]), schema)
         return read_published(self._tables(release, self.tables(release), self.presences(release, schema)), schema)
 

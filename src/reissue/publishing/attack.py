@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from reissue.attacks import by_default, find
-from reissue.attacks.findings import Finding, Findings, Point
-from reissue.attacks.posterior import NAME as POSTERIOR
+from reissue.attacks.findings import POSTERIOR, Finding, Findings, Point
 from reissue.attacks.registry import on_counts
-from reissue.attacks.run import deciding, run_attack
+from reissue.attacks.run import as_published, deciding, run_attack
 from reissue.contingency.cells import CountRules
 from reissue.engines.registry import MEMORY
 from reissue.errors import InputError, SchemaError
@@ -18,7 +17,6 @@ from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import GuessedSchema, guess
 from reissue.published import Tables, open_counts
 from reissue.published.series import Series
-from reissue.publishing.posterior import as_published
 from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, timeline_of
 from reissue.release.release import SIDE

@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -35,12 +35,9 @@ from reissue.methods import find
 from reissue.policy import Policy
 from reissue.publishing.changes import Change, cheaper_changes, cost_order, safer_changes
 from reissue.publishing.continues import Request, kinds_of
-from reissue.publishing.drawing import drawn_for, files_of_drawn, warnings_of_drawn
 from reissue.publishing.gate import Attackable, GateResult
 from reissue.publishing.longevity import longevity
-from reissue.publishing.posterior import Judged
 from reissue.publishing.price import BUDGET, Price, PriceRequest, TriedChange, try_changes
-from reissue.publishing.randomizing import Drawn, with_side_table
 from reissue.publishing.refusal import RefusedError, problems_of, refusal, short_series, too_costly
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.publishing.turn import PublicationInMemory, Turn
@@ -48,6 +45,10 @@ from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
 from reissue.utility import measure
 from reissue.words import plural
+
+if TYPE_CHECKING:
+    from reissue.publishing.posterior import Judged
+    from reissue.publishing.randomizing import Drawn
 
 __all__ = ["Candidate", "publish_candidate"]
 
@@ -65,9 +66,9 @@ class Candidate(Attempt):
     turn: Turn
     part: int | None = None
     """How many rows a part has, at most, where the release is kept in parts."""
-    drawn: Drawn | None = None
+    drawn: "Drawn | None" = None
     """Where values are randomized: what was drawn for the table; `table` has published values then."""
-    judged: Judged | None = None
+    judged: "Judged | None" = None
     """What adversaries know of the true values then."""
 
     @classmethod
@@ -103,25 +104,30 @@ class Candidate(Attempt):
         """The release, or why there is none."""
         try:
             release = super().anonymize(progress)
-            return release if self.drawn is None else with_side_table(release, self.drawn, self._drawn_rows)
+            return release if self.drawn is None else self._with_side_table(release, self.drawn)
         except NotMetError as problem:
             message = str(problem)
         raise refusal(self.turn.number, [message], Findings(), self.policy, None)
 
-    @property
-    def _drawn_rows(self) -> Ints:
-        """The rows of the table that values were drawn for; some may have been left out since."""
-        ids, drawn = self.table.ids, self.drawn
+    def _with_side_table(self, release: Release, drawn: "Drawn") -> Release:
+        """With its side table. Some of the rows that values were drawn for may have been left out since."""
+        from reissue.publishing.randomizing import with_side_table
+
+        ids = self.table.ids
         assert ids is not None  # noqa: S101  # values are drawn for people
-        assert drawn is not None  # noqa: S101
         order = np.argsort(drawn.people)
-        return order[np.searchsorted(drawn.people, ids.to_numpy(), sorter=order)]
+        return with_side_table(release, drawn, order[np.searchsorted(drawn.people, ids.to_numpy(), sorter=order)])
 
     def with_drawn_values(self) -> "Candidate":
         """With published values in place of true ones, where the policy asks for randomized values.
 
         Whoever is above a limit all the same is left out, as far as `suppress` allows.
         """
+        last = self.turn.earlier[-1] if self.turn.earlier else None
+        if not self.policy.draws and (last is None or "values" not in last.files):
+            return self
+        from reissue.publishing.drawing import drawn_for
+
         found = drawn_for(self.turn, self.table)
         if found is None:
             return self
@@ -210,6 +216,8 @@ class Candidate(Attempt):
         found = [*self.turn.warnings, *_linking(self.table), *_misspelt(self.table, self.policy), *_twins(self.table)]
         repaired = self.repairs.sentences
         if self.drawn is not None:
+            from reissue.publishing.drawing import warnings_of_drawn
+
             repaired = tuple(warnings_of_drawn(self.drawn, self.policy, self.repairs.left_out))
         unknown = self.turn.ledger.unknown if self.turn.earlier else ()  # of a new series nothing can be lost
         return (*release.warnings, *repaired, *found, *unknown)
@@ -225,7 +233,10 @@ class Candidate(Attempt):
             files |= self.turn.private_files(pack_presences(release), people, found, keep)
         if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
             files["memory"] = keep(pack_memory(replace(release.draft.memory, key=b"")), ENDINGS["memory"])
-        files |= files_of_drawn(self.drawn, keep)
+        if self.drawn is not None:
+            from reissue.publishing.drawing import files_of_drawn
+
+            files |= files_of_drawn(self.drawn, keep)
         return self.turn.record(
             made,
             files,

@@ -36,10 +36,8 @@ def drawn_for(turn: Turn, table: Table) -> tuple[Drawn, Judged] | None:
     return drawn, judge(drawn, policy, lambda one: _unpacked(ShownValues, ledger.store.read(shown[one])))
 
 
-def files_of_drawn(drawn: Drawn | None, keep: Keep) -> dict[str, str]:
-    """What later releases need of the draws, kept; nothing where values are exact."""
-    if drawn is None:
-        return {}
+def files_of_drawn(drawn: Drawn, keep: Keep) -> dict[str, str]:
+    """What later releases need of the draws, kept."""
     return {
         "values": keep(pack_state(drawn.state), ENDINGS["values"]),
         "shown": keep(pack_state(drawn.shown), ENDINGS["shown"]),

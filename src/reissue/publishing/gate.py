@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,19 +18,21 @@ from reissue.attacks import Accepts, Attack, Finding, Knowledge, Runs, Series, S
 from reissue.attacks.findings import Findings
 from reissue.attacks.fold import Fold, Kept
 from reissue.attacks.registry import ALONE, SLOTS, VERDICT, on_counts
-from reissue.attacks.run import cannot_run, deciding, run_attack
+from reissue.attacks.run import as_published, cannot_run, deciding, run_attack
 from reissue.errors import CannotRunError, DataError, InternalError, Why
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
-from reissue.publishing.posterior import Judged, as_published
 from reissue.release.form import Form
 from reissue.release.release import Release
 from reissue.release.states import unpack_state
 from reissue.requirements import Requirement
 from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.publishing.posterior import Judged
 
 __all__ = ["Attackable", "GateResult", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
 
@@ -80,11 +82,11 @@ class Attackable:
     read: Callable[[], PublishedRelease]
     counts: bool = field(default=False, kw_only=True)
     """Whether it is tables of counts."""
-    judged: Judged | None = None
+    judged: "Judged | None" = None
     """Where values are randomized: what adversaries who know that learn of the true ones."""
 
     @classmethod
-    def of(cls, release: Release, judged: Judged | None = None) -> "Attackable":
+    def of(cls, release: Release, judged: "Judged | None" = None) -> "Attackable":
         """Of one in memory."""
         schema = release.schema
         return cls(
@@ -137,7 +139,7 @@ def run_gate(
     return GateResult(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
-def _of_randomized(candidate: "_Candidate", judged: Judged, progress: Callable[[float], None]) -> GateResult:
+def _of_randomized(candidate: "_Candidate", judged: "Judged", progress: Callable[[float], None]) -> GateResult:
     """The exact posterior decides; attacks that the policy names are run beside it on the values as published."""
     policy, release = candidate.policy, candidate.release
     panel = [SLOTS] if release.form == Form.PANEL else []

@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.findings import Finding, Status
-from reissue.attacks.posterior import NAME
-from reissue.errors import InternalError, Why
+from reissue.attacks.findings import POSTERIOR, Finding, Status
+from reissue.errors import InternalError
 from reissue.policy import Policy
 from reissue.publishing.randomizing import Drawn, ShownValues, protected_events
 from reissue.randomized import Adversary, ProtectedEvents, exact_posteriors, public_record
-from reissue.schema import Schema
 from reissue.words import plural
 
-__all__ = ["NAME", "Judged", "as_published", "is_of_published", "judge"]
+__all__ = ["Judged", "judge"]
 
 _CELLS = 100_000_000
 """Releases x people x values^2 up to which everybody is computed again: some seconds."""
 _EXTREMES, _SAMPLE = 500, 500
 """Beyond: so many people of whom most is known, and so many others."""
 _SLACK = 1e-6
-_OF_PUBLISHED = "published_values"
-"""Marks the details of findings that take randomized values for true."""
 _AGREES = 1e-5
 """Two computations of a posterior differ by rounding only: past events are kept in single precision."""
 
@@ -182,7 +178,7 @@ def _finding(
     }
     status = Status.EXPOSED if len(exposed) or too_many else Status.WITHSTOOD
     return Finding(
-        NAME,
+        POSTERIOR,
         status,
         _sentence(policy, details, len(exposed), worst, limit),
         numbers,
@@ -238,20 +234,3 @@ def _sentence(policy: Policy, details: dict[str, Any], exposed: int, worst: floa
         f"An adversary who links every record to its person ({who}) is never surer of anybody's true value than "
         f"{worst:.3f}; {limit:g} is allowed. {guesses}{apart}"
     )
-
-
-def as_published(finding: Finding, schema: Schema) -> Finding:
-    """A finding of an attack that takes published values for true, where they are randomized: it decides nothing."""
-    if not schema.sensitive or finding.status == Status.NOT_RUN:
-        # What it would have found is about published values too: nothing is missing for the verdict.
-        return replace(finding, why=Why.DOES_NOT_APPLY) if schema.sensitive else finding
-    said = (
-        "Values are randomized, and this attack takes published values for true; what it finds is about published "
-        f"values. {finding.sentence}"
-    )
-    return replace(finding, sentence=said, decides=False, details={**finding.details, _OF_PUBLISHED: True})
-
-
-def is_of_published(finding: Finding) -> bool:
-    """Whether a finding takes randomized values for true."""
-    return bool(finding.details.get(_OF_PUBLISHED))

@@ -8,11 +8,11 @@ from typing import Any
 from reissue import methods
 from reissue.attacks import find, names, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
+from reissue.attacks.run import is_of_published
 from reissue.errors import RiskError, Why
 from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.publishing.changes import Advice, Change
-from reissue.publishing.posterior import is_of_published
 from reissue.publishing.price import TriedChange
 from reissue.release.release import Release
 from reissue.words import plural
