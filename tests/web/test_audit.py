@@ -6,6 +6,8 @@ import time
 from html import unescape
 from pathlib import Path
 
+import polars as pl
+
 import reissue as ri
 from reissue.outcome.findings import headline_of
 from tests.web.client import Answer, Client
@@ -179,3 +181,22 @@ def test_progress_is_told_live(client: Client, files: Path) -> None:
     assert "<progress" in stream
     assert stream.endswith("event: over\ndata: done\n\n")
     assert client.get(f"{started.place}/next").headers["hx-redirect"].startswith("/audit/of/")
+
+
+def test_one_persons_case_is_shown_on_request(client: Client, files: Path, tmp_path: Path) -> None:
+    register = [("members", files / f"{name}-who.csv") for name in NAMES]
+    page = client.finish(dropped(client, files, *register))
+    desk = re.search(r'action="(/audit/read/\w+/upload)"', page.text)
+    assert desk
+    found = client.finish(client.post(desk[1], [*roles(page), ("only", "composition")]))
+    form = re.search(r'action="(/audit/of/\w+/person)"', found.text)
+    assert form
+    who = pl.read_csv(files / "feb-who.csv")["patient"][0]
+    shown = client.finish(client.post(form[1], [("person", str(who))]))
+    assert "PRIVATE" in shown.text
+    known = ri.Knowledge(members=[files / f"{name}-who.csv" for name in NAMES])
+    own = ri.personal_risks([files / f"{name}.csv" for name in NAMES], knowledge=known).of(who)
+    assert own.update_graph["steps"][0] in unescape(shown.text)
+    assert "Write who it is" in unescape(client.post(form[1], [("person", "")]).text)
+    remove(client, found)
+    assert "not here any more" in unescape(client.post(form[1], [("person", str(who))]).text)

@@ -19,10 +19,12 @@ from reissue.ledger.recorded import Recorded
 from reissue.outcome.costs import Costs, cost_of
 from reissue.outcome.costs import view_of as costs_view
 from reissue.outcome.findings import INPUTS, refused, view_of
+from reissue.outcome.person import view_of as person_view
 from reissue.outcome.plan import view_of as plan_view
 from reissue.outcome.series import findings_until
 from reissue.outcome.utility import view_of as utility_view
 from reissue.outcome.view import BAD, GOOD, UNSURE
+from reissue.papers.personal import PersonalCase
 from reissue.publishing.plan import Plan
 from reissue.publishing.turn import PublicationInMemory
 from reissue.report.charts import frontier_chart, growth_chart, interval_chart
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "environment",
+    "person_html",
     "plan_html",
     "publication_html",
     "release_html",
@@ -103,6 +106,11 @@ def plan_html(plan: Plan) -> str:
     view = plan_view(plan)
     chart = None if view.frontier is None else frontier_chart(view.frontier)
     return template("plan.html").render(view=view, chart=chart)
+
+
+def person_html(cases: Sequence[PersonalCase]) -> str:
+    """Return one person's case as one HTML page: private."""
+    return template("person.html").render(view=person_view(cases))
 
 
 def utility_html(utility: Utility, transitions: Transitions | None = None) -> str:

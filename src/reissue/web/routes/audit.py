@@ -154,8 +154,24 @@ async def outcome(request: Request) -> Response:
     known: Mapping[str, Any] = job.outcome
     desk = workspace.desks.known(job.given["desk"])
     lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
-    context = {"methods": sorted(methods()), "desk": desk}
+    named = Role.IDENTIFIER in known["roles"].values() or bool(job.given["members"])
+    context = {"methods": sorted(methods()), "desk": desk, "named": named}
     return show(request, "audited.html", job=job, found=known, lacking=lacking, **context)
+
+
+async def person(request: Request) -> Response:
+    """Look at one person's case, which is written nowhere but in the job's folder."""
+    workspace, audit = workspace_of(request), request.path_params["job"]
+    job = workspace.jobs.done(audit)
+    if workspace.desks.known(job.given["desk"]) is None:
+        raise InputError("The files are not here any more: begin again.")
+    async with read_form(request) as sent:
+        if not sent.text("person"):
+            raise InputError("Write who it is, as the files do.")
+        given = {**job.given, "person": sent.text("person"), "audit": audit}
+    back, after = f"/audit/of/{audit}", "/jobs/{job}/files/person.html"
+    looking = await workspace.jobs.start("person", given, title="Looking at one person", after=after, back=back)
+    return RedirectResponse(f"/jobs/{looking.name}", 303)
 
 
 ROUTES = (
@@ -165,4 +181,5 @@ ROUTES = (
     ("POST", "/audit/read/{desk}/upload", attack),
     ("POST", "/audit/read/{desk}/discard", discard),
     ("GET", "/audit/of/{job}", outcome),
+    ("POST", "/audit/of/{job}/person", person),
 )

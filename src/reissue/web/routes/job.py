@@ -18,7 +18,7 @@ _HEARTBEAT = 5.0
 
 
 _BEGINS = {
-    **dict.fromkeys(("look", "audit"), "/audit"),
+    **dict.fromkeys(("look", "audit", "person"), "/audit"),
     **dict.fromkeys(("propose", "settle", "plan_series", "try_own", "compare_tables"), "/table"),
     **dict.fromkeys(("rehearse", "publish"), "/publish"),
 }
@@ -29,6 +29,7 @@ _FILES = {
     "report.html": "text/html",
     "plan.html": "text/html",
     "evidence.html": "text/html",
+    "person.html": "text/html",
     "record.json": "application/json",
 }
 """What jobs leave for people."""

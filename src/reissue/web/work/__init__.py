@@ -15,6 +15,7 @@ Verb = Callable[[Mapping[str, Any], Path, Tell], Mapping[str, Any]]
 _VERBS = {
     "look": "looking",
     "audit": "auditing",
+    "person": "auditing",
     "rehearse": "publishing",
     "publish": "publishing",
     "collude": "publishing",

@@ -15,14 +15,15 @@ from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import ColumnHints, GuessedSchema, given_or_guessed
 from reissue.published import order_hint, releases_among
 from reissue.publishing.attack import attack
-from reissue.report import report_html
+from reissue.publishing.personal import personal_risks
+from reissue.report import person_html, report_html
 from reissue.report.evidence import attack_record, evidence_html
 from reissue.requirements import parse
 from reissue.requirements._values import read_sets
 from reissue.schema import Role
 from reissue.web.work import Tell
 
-__all__ = ["audit", "shown"]
+__all__ = ["audit", "person", "shown"]
 
 
 def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
@@ -49,6 +50,19 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
     (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
     return {**shown(findings), "roles": {name: str(role) for name, role in guessed.schema.columns.items()}}
+
+
+def person(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
+    """Write one person's case, which lies in the folder and names what the releases give away about that person."""
+    tell(0.01, "reading")
+    tables = releases_among([Path(one) for one in given["published"]])
+    known, dialect = _knowledge(given), Dialect(given["delimiter"])
+    guessed = _schema(given, tables, known)
+    tell(0.2, "looking for everybody's risks")
+    found = personal_risks(guessed.tables or tables, guessed.schema, knowledge=known, dialect=dialect)
+    cases = [found.of(given["person"], column) for column in found.columns]
+    (folder / "person.html").write_text(person_html(cases), encoding="utf-8")
+    return {"audit": given["audit"]}
 
 
 def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) -> GuessedSchema:
