@@ -79,6 +79,7 @@ def test_generalized_groups_that_mix_people_are_sharpened_too() -> None:
         release.table.sensitive,
         release.table.sensitive,
         release.table.domain.size,
+        np.ones(frame.height, np.bool_),
     )
     outcome = sharpen(shuffled)
     assert outcome.accuracy > outcome.chance
@@ -116,7 +117,7 @@ def groups(draw: st.DrawFn) -> ReleasePeople:
     of_person = np.repeat(np.arange(len(sizes)), sizes)
     features = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int64)
     values = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int32)
-    return ReleasePeople(features[np.newaxis], (3,), of_person, values, values, 3)
+    return ReleasePeople(features[np.newaxis], (3,), of_person, values, values, 3, np.ones(number, np.bool_))
 
 
 @given(groups(), st.integers(0, 9))
@@ -132,9 +133,8 @@ def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: Rel
 
 @given(st.lists(st.floats(0.1, 5), min_size=4, max_size=4))
 def test_for_two_people_and_two_values_the_odds_are_the_square_root_of_the_exact(weights: list[float]) -> None:
-    people = ReleasePeople(
-        np.zeros((1, 2), np.int64), (1,), np.zeros(2, np.int64), np.array([0, 1]), np.array([0, 1]), 2
-    )
+    both = np.array([0, 1])
+    people = ReleasePeople(np.zeros((1, 2), np.int64), (1,), np.zeros(2, np.int64), both, both, 2, np.ones(2, np.bool_))
     pairs = _Pairs.of(people)
     chances = np.array(weights)
     for _ in range(50):
@@ -228,3 +228,31 @@ def test_with_a_learnt_prior_confidences_about_cohorts_are_right_as_often_as_the
     for one in large:
         off = 0.05 + 2 * np.sqrt(one["claim"] * (1 - one["claim"]) / one["people"])
         assert one["claim"] == pytest.approx(one["right"], abs=off), one
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_only_people_with_a_protected_value_count(together: bool) -> None:
+    """By hand: the guesses of everybody, of which those are counted whose true value is protected."""
+    frame = clinic(600).with_row_index("id") if together else clinic(600)
+    plan = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"], identifier="id" if together else None)
+    harmless = replace(plan, policy={"harmless_values": ["flu", "migraine", "fracture"]})
+    months = [frame, frame] if together else [frame]
+    found, every = (
+        attack([ri.anonymize(one, its, "l=3", method="anatomy", seed=0) for one in months], its, only=NAME)[NAME]
+        for its in (harmless, plan)
+    )
+    ill = frame["ill"].is_in(["heart", "stroke", "gout"])
+    assert found.population == ill.sum() < (every.population or 0) == frame.height
+    if not together:
+        guesses = sharpen(people_of(ri.anonymize(frame, plan, "l=3", method="anatomy", seed=0)))
+        release = ri.anonymize(frame, plan, "l=3", method="anatomy", seed=0)
+        right = pl.Series(guesses.guess == release.table.sensitive[release.draft.groups >= 0])
+        kept = ill.filter(pl.Series(release.draft.groups >= 0))
+        assert found.details["accuracy"] == pytest.approx(right.filter(kept).mean())
+
+
+def test_where_nobody_has_a_protected_value_it_is_not_run() -> None:
+    harmless = replace(SCHEMA, policy={"sensitive_values": ["nothing of the kind"]})
+    found = attack([ri.anonymize(clinic(300), harmless, "l=3", method="anatomy", seed=0)], harmless, only=NAME)[NAME]
+    assert found.status == Status.NOT_RUN
+    assert "needs protection" in (found.reason or "")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from reissue.papers.equivalence.propagation import propagate
 from reissue.papers.tracking.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
+from reissue.publishing.personal import personal_risks
 from reissue.release.release import Release
 from reissue.schema import Schema
 from tests.effort import examples
@@ -298,3 +300,42 @@ def test_values_that_no_world_fits(seed: int) -> None:
         impossible = no_values_fit(groups, shown, nobody)
         assert not (impossible and len(fits))
         assert shows is not one.shows or len(fits)
+
+
+# --- values declared harmless ----------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.sets(st.sampled_from("abc"), max_size=3), st.booleans())
+@examples(40)
+def test_people_with_a_harmless_value_are_not_counted(seed: int, harmless: set[str], known: bool) -> None:
+    """Whoever is in an attack counts if the true value is protected; where it is not known, if all groups allow one."""
+    rng = np.random.default_rng(seed)
+    people = pl.DataFrame({"id": np.arange(8), "q": ["x"] * 8, "s": rng.choice(list("abc"), 8)})
+    plain = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    spared = replace(plain, policy={"harmless_values": sorted(harmless)})
+    frames, members = [], []
+    for _ in range(3):
+        here = people.sample(6, seed=int(rng.integers(2**31)))
+        groups = pl.Series("q", np.repeat([0, 1], 3).astype(str))
+        frames.append(here.with_columns(groups))
+        members.append(here.with_columns(groups).select("id", "q"))
+    releases = frames if known else [frame.drop("id") for frame in frames]
+    knowledge = Knowledge() if known else Knowledge(members=members)
+    limits = {"equivalence": 3}
+    every = personal_risks(releases, plain, knowledge=knowledge, limits=limits).frame
+    found = attack(releases, spared, only="equivalence", knowledge=knowledge, limits=limits)["equivalence"]
+    if found.status == Status.NOT_RUN:
+        return
+    below = {row["person"] for row in every.to_dicts() if row["smallest_e"] is not None}
+    protected = set("abc") - harmless
+    truth = {str(one): value for one, value in people.select("id", "s").rows()}
+    may = {
+        name: all(
+            protected & set(frame.filter(pl.col("q") == frame.filter(pl.col("id").cast(str) == name)["q"][0])["s"])
+            for frame in frames
+            if name in frame["id"].cast(str)
+        )
+        for name in truth
+    }
+    counted = {name for name in below if (truth[name] in protected if known else may[name])}
+    assert (found.people or 0) == len(counted)

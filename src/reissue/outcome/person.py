@@ -10,7 +10,7 @@ from reissue.outcome.view import TableView, table
 from reissue.papers.personal import PRIVATE, PersonalCase
 from reissue.words import percent
 
-__all__ = ["ColumnView", "PersonView", "view_of"]
+__all__ = ["PersonColumn", "PersonView", "view_of"]
 
 _HEADINGS = (
     "release#",
@@ -26,7 +26,7 @@ _MOST = 3
 
 
 @dataclass(frozen=True)
-class ColumnView:
+class PersonColumn:
     """What is known of one person's values in one sensitive column."""
 
     name: str
@@ -41,7 +41,7 @@ class PersonView:
     """Everything about one person; the identifier is not repeated."""
 
     warning: str
-    columns: tuple[ColumnView, ...]
+    columns: tuple[PersonColumn, ...]
 
 
 def view_of(cases: Sequence[PersonalCase]) -> PersonView:
@@ -49,13 +49,13 @@ def view_of(cases: Sequence[PersonalCase]) -> PersonView:
     return PersonView(PRIVATE, tuple(_column(one) for one in cases))
 
 
-def _column(one: PersonalCase) -> ColumnView:
+def _column(one: PersonalCase) -> PersonColumn:
     rows = [_row(row) for row in one.history.to_dicts()]
     caption = (
         "The probability of the true value once all releases are known (Li and Zhou 2008, definition 8), and the "
         "largest that any release so far gave it (definition 9)."
     )
-    return ColumnView(one.column, table(_HEADINGS, rows, caption), one.update_graph, one.equivalence, one.note)
+    return PersonColumn(one.column, table(_HEADINGS, rows, caption), one.update_graph, one.equivalence, one.note)
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -95,8 +95,11 @@ def _left_by_coalitions(contributions: Contributions, number: int, m: int) -> li
 def confirm_buckets(series: Series, found: Finding, rng: np.random.Generator) -> bool:
     """Whether no attack below the limit is in some whole buckets, by the integer program of the definition itself.
 
-    No history graph, no releases made one: a variable for each pattern of presence (see `equivalence.exact`).
+    No history graph, no releases made one: a variable for each pattern of presence (see `equivalence.exact`). Where the
+    policy declares values harmless, an attack may be one on them alone: no bucket is judged again.
     """
+    if not Protection.of(series.schema.policy, series.schema.sensitive).every_value:
+        return True
     whole = buckets(membership(series, Knowledge())) or []
     return not any(any_attack(whole[place], int(found.limit or 0)) for place in rng.permutation(len(whole))[:_BUCKETS])
 

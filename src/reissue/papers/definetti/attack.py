@@ -12,7 +12,8 @@ Kifer's permutations do, with softer odds: for two people and two values their s
 is counted anew.
 
 Accuracy is cross-validated: the link that judges a group was learnt from other groups. The baseline are random worlds:
-guessing everyone's most frequent value in the group. O(pairs of person and value in the same group) a round.
+guessing everyone's most frequent value in the group. Only people count whose true value needs protection by the policy.
+O(pairs of person and value in the same group) a round.
 
 That is the paper's attack, on a release by itself. Where people can be followed through several releases, or a release
 holds counterfeits, it is the joint attack with a learnt prior instead (`series`).
@@ -29,11 +30,13 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.registry import attack
 from reissue.attacks.stories import Bars, Case, case
+from reissue.counting.texts import MISSING, joined_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError
 from reissue.papers.definetti.series import LIMIT, Learnt, guess_together, holds_counterfeits
 from reissue.papers.minimality.linkage import link
 from reissue.people.knowledge import Knowledge
+from reissue.protection import Protection
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.release import Release
@@ -100,6 +103,8 @@ class ReleasePeople:
     truth: Codes
     values: int
     """How many sensitive values there are."""
+    guarded: Bools
+    """Person to whether the true value needs protection."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +287,18 @@ def _gathered(table: Table, kept: Bools, groups: Ints, published: Codes, truth: 
     features = np.stack([bins[codes[kept]] for bins, codes in zip(coarse, table.codes, strict=True)])
     _, dense = np.unique(groups, return_inverse=True)
     widths = tuple(int(bins.max(initial=0)) + 1 for bins in coarse)
-    return ReleasePeople(features, widths, dense, published, truth, table.domain.size)
+    guarded = _guarded(table)[truth]
+    if not guarded.any():
+        raise CannotRunError("nobody has a value that needs protection.")
+    return ReleasePeople(features, widths, dense, published, truth, table.domain.size, guarded)
+
+
+def _guarded(table: Table) -> Bools:
+    """Sensitive code to whether it needs protection."""
+    sensitive = table.schema.sensitive
+    frame = table.decode(np.arange(table.domain.size, dtype=np.int32))
+    names = [None if name == MISSING else name for name in joined_texts(frame, sensitive).to_list()]
+    return Protection.of(table.schema.policy, sensitive).guarded(names)
 
 
 def _coarse(taxonomy: Taxonomy) -> Ints:
@@ -406,7 +422,9 @@ def sharpen(people: ReleasePeople, *, folds: int = _FOLDS, seed: int = 0) -> Gue
         link_learnt = _expectation_maximization(people, learnt)
         test = pairs.pick(judged)
         _best(test, test.fit(link_learnt.chances(people, test)), posterior, guess)
-    return GuessAccuracy(float((guess == people.truth).mean()), _baseline(people, pairs), posterior, guess, number)
+    some = people.guarded
+    right = float((guess == people.truth)[some].mean())
+    return GuessAccuracy(right, _baseline(people, pairs), posterior, guess, int(some.sum()))
 
 
 def _baseline(people: ReleasePeople, pairs: _Pairs) -> float:
@@ -419,8 +437,15 @@ def _baseline(people: ReleasePeople, pairs: _Pairs) -> float:
         np.bincount(people.groups * people.values + v, minlength=total) for v in (people.truth, people.published)
     )
     if (true == shown).all():
-        return float((share / np.bincount(people.groups)[people.groups]).mean())
-    return float((most_frequent == people.truth).mean())
+        return _expected(people, share / np.bincount(people.groups)[people.groups], most_frequent)
+    return float((most_frequent == people.truth)[people.guarded].mean())
+
+
+def _expected(people: ReleasePeople, share: Floats, guess: Codes) -> float:
+    """How many are guessed right by chance: of everybody the share, of some those who have the guessed value."""
+    if people.guarded.all():
+        return float(share.mean())
+    return float((guess == people.truth)[people.guarded].mean())
 
 
 def _expectation_maximization(people: ReleasePeople, pairs: _Pairs) -> _Link:

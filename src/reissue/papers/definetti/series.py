@@ -3,11 +3,12 @@
 It learns as the joint attack does (`solver.learned_prior`); here guesses with and without it are compared.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.attack import solve_crowd
 from reissue.attacks.joint.confidence import Confidences, plain_marginal, tenths
 from reissue.attacks.joint.sight import see, with_histories
@@ -15,6 +16,8 @@ from reissue.attacks.joint.window import traits_of, with_learned_features
 from reissue.attacks.stories import Bars, Case, case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
+from reissue.people.series import SeriesPresences
+from reissue.protection import Protection
 from reissue.published.series import Series
 from reissue.solver.observation import made_by_value
 from reissue.solver.posterior import of_occupants
@@ -44,11 +47,13 @@ class Learnt:
     """The same with what was learnt."""
     by_value: bool
     """Whether groups were made by value."""
+    guarded: Bools
+    """Person to whether the true value, where the guess is about, needs protection."""
 
     @property
     def everyone(self) -> Bools:
-        """Person to whether the person is in some release."""
-        return np.asarray(self.after.release >= 0)
+        """Person to whether the person is in some release, with a value that needs protection."""
+        return np.asarray(self.after.release >= 0) & self.guarded
 
     @property
     def people(self) -> int:
@@ -144,4 +149,15 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     first_marginal, last_marginal = [plain_marginal(before)], [plain_marginal(after)]
     confidences = Confidences.of(last_marginal, crowd.people)
     right_before = Confidences.of(first_marginal, crowd.people).right_by_lot(first_marginal, truth)
-    return Learnt(confidences, right_before, confidences.right_by_lot(last_marginal, truth), made_by_value(seen))
+    guarded = _guarded(crowd, truth, confidences, series)
+    if not guarded.any():
+        raise CannotRunError("nobody has a value that needs protection.")
+    right = confidences.right_by_lot(last_marginal, truth)
+    return Learnt(confidences, right_before, right, made_by_value(seen), guarded)
+
+
+def _guarded(crowd: SeriesPresences, truth: Sequence[Ints], guesses: Confidences, series: Series) -> Bools:
+    """Person to whether the true value needs protection in the release about which the guess is."""
+    protected = Protection.of(series.schema.policy, series.schema.sensitive).guarded(crowd.names)
+    value = np.stack(truth)[np.maximum(guesses.release, 0), np.arange(crowd.people)]
+    return (value >= 0) & protected[np.maximum(value, 0)]

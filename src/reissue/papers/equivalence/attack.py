@@ -4,6 +4,8 @@ Values do not change while a record lives, so groups of the same values can be s
 shows two sets of e people to have the same values, one as the other (definition 6). With e = 1 one person's value gives
 away the other's, and so on through a whole class: the domino. Somebody is exposed if it finds an e below the limit:
 the e that our own releases promise, else the smallest number of values in a group, below which no single release is.
+People whose value the policy declares harmless are not counted: whoever learns it learns nothing that is protected.
+Where the true value is not known, those count who may have a protected one.
 
 It starts from known membership (`tracking.membership`). Fine groups, of m-invariance or anyone's, are attacked by
 propagation (`propagation`), whole buckets exactly, by an integer program for each (`exact`), and what all groups say
@@ -18,9 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, attack
+from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
 from reissue.papers.equivalence.components import contradicts_truth, no_values_fit, solve
@@ -31,6 +34,7 @@ from reissue.papers.second_look import confirm_buckets
 from reissue.papers.tracking.membership import Membership, histories_of_members, membership, true_values
 from reissue.papers.updates.attack import risks
 from reissue.people.knowledge import Knowledge
+from reissue.protection import Protection
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
@@ -99,10 +103,24 @@ def smallest_sets(series: Series, knowledge: Knowledge) -> tuple[Membership, int
         raise CannotRunError(_CHANGING)
     promises = [one for one in map(_promise, series.releases) if one is not None]
     limit = _limit(series, min(promises, default=None), int(members.distinct.min()))
-    found = exposure(members, limit, true_values(series, knowledge, members))
+    truths = true_values(series, knowledge, members)
+    found = replace(exposure(members, limit, truths), counted=_counted(series, members, truths))
     if limit < 2 and not promises and series.limits.get(NAME) is None:
         raise CannotRunError(_NOTHING_BELOW)
     return members, limit, found
+
+
+def _counted(series: Series, members: Membership, truths: Sequence[Ints]) -> Bools:
+    """Person to whether a protected value is at stake: the true one, or, where nobody knows it, one of any group."""
+    names = [None if name == MISSING else name for name in members.names]
+    guarded = Protection.of(series.schema.policy, series.schema.sensitive).guarded(names)
+    shown = np.zeros(len(members.release), np.bool_)
+    shown[members.histogram.group[guarded[members.histogram.value]]] = True
+    possible = np.ones(len(members.real), np.bool_)
+    np.logical_and.at(possible, members.person, shown[members.group])
+    truth = np.max(truths, axis=0, initial=-1)
+    known = (truth >= 0) & (truth < len(guarded))
+    return np.where(known, guarded[np.where(known, truth, 0)], possible)
 
 
 # --- what is found ---------------------------------------------------------------------------------------------------
@@ -122,10 +140,12 @@ class SmallestSets:
     """What pairs of groups show."""
     buckets: Sequence[tuple[BucketHistory, Ints]] = ()
     """The whole buckets, each with the smallest e of its patterns."""
+    counted: Bools | None = None
+    """Person to whether a protected value is at stake; None: everybody's is."""
 
     def below(self, members: Membership) -> Ints:
-        """The smallest e of each known person who is in an attack."""
-        least = self.least[members.real]
+        """The smallest e of each known person who is in an attack, and whose value is protected."""
+        least = self.least[members.real if self.counted is None else members.real & self.counted]
         return least[least > 0]
 
 
@@ -251,7 +271,8 @@ def _finding(series: Series, members: Membership, found: SmallestSets, limit: in
 
 
 def _nobody(found: SmallestSets, limit: int) -> str:
-    sets = f"two sets of fewer than {limit} people"
+    spared = found.counted is not None and bool((found.least[~found.counted] > 0).any())
+    sets = f"two sets of fewer than {limit} people" + (" with a protected value" if spared else "")
     if found.exact:
         return f"No {sets} have the same values."
     if found.linear:
