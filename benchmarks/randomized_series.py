@@ -19,7 +19,7 @@ import polars as pl
 
 from reissue import Ledger, Schema, attack, publish, synth
 from reissue._arrays import Floats, Ints
-from reissue.publishing.randomizing import ShownValues, ValuesState
+from reissue.publishing.drawn_states import ShownValues, ValuesState
 from reissue.randomized import Adversary, exact_posteriors, public_record
 from reissue.release.states import unpack_state
 

@@ -8,8 +8,9 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger.pack import ENDINGS, Keep
 from reissue.ledger.recorded import Recorded, releases_of
 from reissue.policy import Policy
+from reissue.publishing.drawn_states import ShownValues, ValuesState
 from reissue.publishing.posterior import Judged, judge
-from reissue.publishing.randomizing import Drawn, ShownValues, ValuesState, draw_values, refuse_method
+from reissue.publishing.randomizing import Drawn, draw_values, refuse_method
 from reissue.publishing.turn import Turn
 from reissue.release.states import pack_state, unpack_state
 

@@ -15,7 +15,9 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import POSTERIOR, Finding, Status
 from reissue.errors import InternalError
 from reissue.policy import Policy
-from reissue.publishing.randomizing import Drawn, ShownValues, protected_events
+from reissue.publishing.assumed import protected_events
+from reissue.publishing.drawn_states import ShownValues
+from reissue.publishing.randomizing import Drawn
 from reissue.randomized import Adversary, ProtectedEvents, exact_posteriors, public_record
 from reissue.words import plural
 

@@ -29,11 +29,12 @@ from reissue.published import read_published
 from reissue.published.series import Series
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
+from reissue.publishing.drawn_states import ShownValues, ValuesState
 from reissue.publishing.plan.outcome import KnownGroups, Outcome, RehearsalEnd, RehearsedRelease
 from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_rehearsal
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.publishing.posterior import judge
-from reissue.publishing.randomizing import ShownValues, ValuesState, draw_values, with_side_table
+from reissue.publishing.randomizing import draw_values, with_side_table
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
 from reissue.release.release import Release
