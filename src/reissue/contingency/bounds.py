@@ -9,7 +9,7 @@ Totals that the parts do not add up to (a category may be left out of the table)
 O(cells) integer programs, each with as many unknowns as there are detailed cells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,8 @@ def bounds(tables: Sequence[CountTable], most: int = MOST) -> list[CellBounds]:
     [3, 12, 15]
 
     """
+    if all(one.exact.all() for one in tables):
+        return _shown(tables)
     made: dict[int, CellBounds] = {}
     for group in _together(tables):
         some = [tables[place] for place in group]
@@ -88,16 +90,47 @@ def bounds(tables: Sequence[CountTable], most: int = MOST) -> list[CellBounds]:
     return [made[place] for place in range(len(tables))]
 
 
+def _shown(tables: Sequence[CountTable]) -> list[CellBounds]:
+    """CellBounds of tables that hide nothing."""
+    return [CellBounds(one.low, one.high, exact=True, consistent=True) for one in tables]
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """What tables must have in common to be solved together."""
+
+    name: str
+    categories: Mapping[str, frozenset[str]]
+    """Dimension to its categories."""
+    low: int
+    high: int
+    """Between what the number of all people is, by the most detailed cells."""
+
+    @classmethod
+    def of(cls, table: CountTable) -> "_Whole":
+        """Of a table."""
+        first = next(table.margins())
+        categories = {name: frozenset(table.categories[name].drop_nulls()) for name in table.dimensions}
+        return cls(table.name, categories, int(first.low.sum()), int(min(first.high.sum(), UNBOUNDED)))
+
+    def like(self, other: "_Whole") -> bool:
+        """Whether both have the same categories in each shared dimension, and may have the same total."""
+        shared = self.categories.keys() & other.categories.keys()
+        same = all(self.categories[name] == other.categories[name] for name in shared)
+        return self.name == other.name and same and self.low <= other.high and other.low <= self.high
+
+
 def _together(tables: Sequence[CountTable]) -> list[list[int]]:
     """Tables that classify the same people alike in the dimensions that they share."""
+    wholes = [_Whole.of(one) for one in tables]
     groups: list[list[int]] = []
-    for place, table in enumerate(tables):
+    for place, whole in enumerate(wholes):
         fits = [
             group
             for group in groups
-            if all(_alike(tables[other], table) for other in group)
-            and any(set(tables[other].dimensions) & set(table.dimensions) for other in group)
-            and _size([*(tables[other] for other in group), table]) <= _LARGEST
+            if all(wholes[other].like(whole) for other in group)
+            and any(wholes[other].categories.keys() & whole.categories.keys() for other in group)
+            and _size([*(wholes[other] for other in group), whole]) <= _LARGEST
         ]
         if fits:
             fits[0].append(place)
@@ -106,18 +139,10 @@ def _together(tables: Sequence[CountTable]) -> list[list[int]]:
     return groups
 
 
-def _alike(one: CountTable, other: CountTable) -> bool:
-    """Whether two tables have the same categories in each shared dimension, and may have the same total."""
-    shared = set(one.dimensions) & set(other.dimensions)
-    same = all(_categories([one], name) == _categories([other], name) for name in shared)
-    (low, high), (low_too, high_too) = _total(one), _total(other)
-    return one.name == other.name and same and low <= high_too and low_too <= high
-
-
-def _total(table: CountTable) -> tuple[int, int]:
-    """Between what the number of all people in a table is, by its most detailed cells."""
-    first = next(table.margins())
-    return int(first.low.sum()), int(min(first.high.sum(), UNBOUNDED))
+def _size(wholes: Sequence[_Whole]) -> float:
+    """Detailed cells of a cross-classification of tables whose shared categories are the same."""
+    categories = {name: own for one in wholes for name, own in one.categories.items()}
+    return float(np.prod([len(own) for own in categories.values()]))
 
 
 def _categories(tables: Sequence[CountTable], name: str) -> list[str]:
@@ -129,22 +154,17 @@ def _dimensions(tables: Sequence[CountTable]) -> list[str]:
     return list(dict.fromkeys(name for one in tables for name in one.dimensions))
 
 
-def _size(tables: Sequence[CountTable]) -> int:
-    return int(np.prod([float(len(_categories(tables, name))) for name in _dimensions(tables)]))
-
-
 def _solved(tables: Sequence[CountTable], most: int) -> list[CellBounds]:
     """CellBounds of tables together, or apart where they contradict each other."""
+    if all(one.exact.all() for one in tables):
+        return _shown(tables)
     ends = np.cumsum([one.cells for one in tables])[:-1]
-    low, high = (np.concatenate([getattr(one, end) for one in tables]) for end in ("low", "high"))
-    if (low == high).all():
-        return [CellBounds(one.low, one.high, exact=True, consistent=True) for one in tables]
     sums = _sums(tables)
     narrowed = _propagated(sums)
     if narrowed is None or _feasible(sums) is False:
         if len(tables) > 1:
             return [_solved([one], most)[0] for one in tables]
-        return [CellBounds(low, high, exact=False, consistent=False)]
+        return [CellBounds(tables[0].low, tables[0].high, exact=False, consistent=False)]
     low, high = narrowed
     hidden = np.flatnonzero((low < high) & (sums.low < sums.high))
     exact = len(hidden) <= most

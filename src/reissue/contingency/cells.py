@@ -164,13 +164,9 @@ class CountCells:
 
 def read_cells(column: pl.Series) -> CountCells:
     """What the cells of a column say; ranges without a lower bound have -1 there."""
-    texts = column.cast(pl.String).fill_null("").str.strip_chars()
-    distinct = texts.unique()
-    read = [_read(text) for text in distinct.to_list()]
-    at = texts.to_frame("text").join(
-        pl.DataFrame({"text": distinct, "at": np.arange(len(distinct))}), on="text", how="left", maintain_order="left"
-    )["at"]
-    table = np.array(read, np.int64).reshape(-1, 3)[at.to_numpy()]
+    texts = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
+    read = {text: _read(text) for text in set(texts)}
+    table = np.array([read[text] for text in texts], np.int64).reshape(-1, 3)
     return CountCells(table[:, 0], table[:, 1], table[:, 2])
 
 

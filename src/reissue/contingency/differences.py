@@ -9,6 +9,7 @@ A difference is known when both counts are; of protected counts it is an interva
 or zero. O(cells) for each pair of tables.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -62,17 +63,28 @@ def over_time(before: CountTable, after: CountTable, numbers: tuple[int, int], m
     if set(before.dimensions) != set(after.dimensions):
         return []
     names = list(after.dimensions)
-    pair = [one.categories.select(names).with_columns(low=one.low, high=one.high) for one in (before, after)]
-    both = pair[0].join(pair[1], on=names, how="inner", nulls_equal=True, maintain_order="right")
-    low, high = both["low_right"] - both["high"], both["high_right"] - both["low"]
-    more, less = low.to_numpy(), high.to_numpy()
+    mine, theirs = _same_cells(before, after)
+    more, less = after.low[theirs] - before.high[mine], after.high[theirs] - before.low[mine]
     found = []
     for row in np.flatnonzero(((more > 0) & (less < most)) | ((less < 0) & (-more < most))).tolist():
         grew = bool(more[row] > 0)
         ends = (int(more[row]), int(less[row])) if grew else (int(-less[row]), int(-more[row]))
         where = numbers if grew else numbers[::-1]
-        found.append(Difference("over time", after.name, *ends, tuple(names), both.select(names).row(row), where))
+        texts = after.categories.row(int(theirs[row]))
+        found.append(Difference("over time", after.name, *ends, tuple(names), texts, where))
     return found
+
+
+def _same_cells(before: CountTable, after: CountTable) -> tuple[Ints, Ints]:
+    """The cells that both tables have, in the order of the later one."""
+    if before.categories.equals(after.categories):
+        every = np.arange(after.cells)
+        return every, every
+    names = list(after.dimensions)
+    pair = [one.categories.select(names).with_row_index("\0cell") for one in (before, after)]
+    both = pair[0].join(pair[1], on=names, how="inner", nulls_equal=True, maintain_order="right")
+    mine, theirs = (both[name].to_numpy().astype(np.int64) for name in ("\0cell", "\0cell_right"))
+    return mine, theirs
 
 
 def inside(tables: Sequence[CountTable], number: int, most: int) -> tuple[list[Difference], bool, bool]:
@@ -100,7 +112,8 @@ def inside(tables: Sequence[CountTable], number: int, most: int) -> tuple[list[D
 def between(tables: Sequence[CountTable], number: int, most: int) -> list[Difference]:
     """Classes that two tables of one date isolate because theirs end at different points of an ordered dimension."""
     found: dict[tuple[str, str, str], Difference] = {}
-    runs = [run for table in tables for run in _runs(table)]
+    times = Counter((table.name, dimension) for table in tables for dimension in table.dimensions)
+    runs = [run for one in tables for run in _runs(one, [name for name in one.dimensions if times[one.name, name] > 1])]
     for place, one in enumerate(runs):
         for other in runs[place + 1 :]:
             if not one.like(other):
@@ -134,9 +147,9 @@ class _Run:
         return mine == (*its, other.begin)
 
 
-def _runs(table: CountTable) -> Iterator[_Run]:
-    """The running totals of a table along each of its dimensions whose classes follow each other without a gap."""
-    for dimension in table.dimensions:
+def _runs(table: CountTable, dimensions: Sequence[str]) -> Iterator[_Run]:
+    """The running totals of a table along those of the dimensions whose classes follow each other without a gap."""
+    for dimension in dimensions:
         column = table.categories[dimension]
         spans = {text: _span(text) for text in column.drop_nulls().unique().to_list()}
         known = {text: span for text, span in spans.items() if span is not None}

@@ -257,18 +257,22 @@ def _classifications(table: CountTable) -> dict[str, Ints]:
     """Name of each classification to its rows; none where the table is not a stack of them."""
     if len(table.dimensions) != 2 or not words_of(table.dimensions[0]) & _KINDS:
         return {}
-    kind, category = (table.categories[name] for name in table.dimensions)
-    parts = {
-        str(one): np.flatnonzero((kind == one).fill_null(value=False).to_numpy())
-        for one in kind.unique(maintain_order=True).drop_nulls()
-    }
-    named = table.categories.drop_nulls()
-    if len(parts) < 2 or named.select(pl.col(table.dimensions[1]).n_unique()).item() < named.height:
+    parts: dict[str, list[int]] = {}
+    named = list[str]()
+    for row, (kind, category) in enumerate(table.categories.iter_rows()):
+        if kind is not None:
+            parts.setdefault(kind, []).append(row)
+            named += [] if category is None else [category]
+    if len(parts) < 2 or len(set(named)) < len(named):
         return {}
     sums = [int(table.low[rows].sum()) for rows in parts.values() if len(rows) > 1]
-    if len(sums) < 2 or min(sums) < (1 - _ALIKE) * max(sums) or category.null_count() == len(category):
+    if (
+        len(sums) < 2
+        or min(sums) < (1 - _ALIKE) * max(sums)
+        or table.categories.to_series(1).null_count() == table.cells
+    ):
         return {}
-    return parts
+    return {kind: np.array(rows) for kind, rows in parts.items()}
 
 
 def names_of(tables: Sequence[CountTable]) -> tuple[str, ...]:

@@ -75,9 +75,10 @@ class CountTable:
     def margins(self) -> Iterator[TableMargin]:
         """Yield the cells by the dimensions in which they have categories, the most detailed first."""
         shown = self.categories.select(pl.all().is_not_null()).to_numpy().astype(np.bool_).reshape(self.cells, -1)
-        patterns = np.unique(shown, axis=0)
-        for pattern in sorted(patterns.tolist(), key=lambda one: (-sum(one), one)):
-            cell = np.flatnonzero((shown == np.array(pattern, np.bool_)).all(axis=1))
+        number = shown @ (1 << np.arange(shown.shape[1], dtype=np.int64))  # one for each set of dimensions
+        patterns = {shown[first].tobytes(): int(number[first]) for first in np.unique(number, return_index=True)[1]}
+        for pattern in sorted(patterns, key=lambda one: (-sum(one), one)):
+            cell = np.flatnonzero(number == patterns[pattern])
             names = [name for name, kept in zip(self.dimensions, pattern, strict=True) if kept]
             yield TableMargin(tuple(names), self.categories[cell].select(names), self.low[cell], self.high[cell], cell)
 

@@ -132,6 +132,8 @@ def are_numbers(cells: pl.Series, mark: str, *, sure: bool = False) -> bool:
 
 def _days(column: pl.Series, cells: pl.Series, dates: str | None) -> pl.Series:
     """The column as dates, perhaps with times, in the first notation that fits all cells; else the column itself."""
+    if not cells.str.strip_chars().str.contains(_DAY).all():
+        return column
     ways = [name for name in DATES if name != "yyyy-mm-dd"]
     fits = [name for name in ways if _parsed(cells, DATES[name]) is not None]
     if len(fits) > 1 and dates not in fits:
@@ -142,11 +144,9 @@ def _days(column: pl.Series, cells: pl.Series, dates: str | None) -> pl.Series:
 
 
 def _parsed(column: pl.Series, way: str) -> pl.Series | None:
-    """The column as dates or times; None unless every cell is one."""
+    """Cells that look like dates as dates or times; None unless every one is."""
     known = column.len() - column.null_count()
     bare = column.str.strip_chars()
-    if not bare.str.contains(_DAY).all():
-        return None
     if bare.str.len_chars().max() <= 10:  # type: ignore[operator]
         days = bare.str.to_date(way, strict=False)
         return days if days.len() - days.null_count() == known else None
