@@ -306,3 +306,25 @@ def test_records_of_a_table_that_only_grows_are_not_left_out() -> None:
     mended, _, found = make_and_mend(attempt, attack)
     assert len(found.exposed) == 1
     assert not mended.repairs.sentences
+
+
+@pytest.mark.parametrize(("repair", "out"), [(1.0, 2), (0.0, 1)])
+def test_people_near_the_limit_are_mended_with_the_exposed_where_the_price_allows_it(repair: float, out: int) -> None:
+    """Whoever is near the limit is left out with the exposed, as far as the policy's share goes."""
+    table = Table.read(stream(7, size=60)[0], SCHEMA)
+    asked = {"require": "k=3", "method": "pool", "suppress": (out + 0.5) / table.rows, "repair": repair}
+    plain = Policy.of(replace(SCHEMA, policy=asked))
+    attempt = Once(table=table, schema=SCHEMA, policy=plain, reserve=1.0)
+    ids = table.ids
+    assert ids is not None
+    groups = attempt.anonymize(lambda _: None).draft.groups
+    spare = np.flatnonzero(np.bincount(groups)[groups] > 3)[0]  # the group meets k=3 without this person
+    exposed, near = ids.gather([spare]).to_numpy(), ids.gather([int(spare == 0)]).to_numpy()
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        here = [people[: int(one.mentioned(people).any())] for people in (exposed, near)]
+        return Found(here[0], near=here[1])
+
+    mended, _, found = make_and_mend(attempt, attack)
+    assert not len(found.exposed)
+    assert mended.repairs.left_out == out

@@ -289,6 +289,8 @@ def publish_candidate(
             return published
         made.turn.refuse(found, release, made.repairs.price)
     except RefusedError as refused:
+        if refused.report.only_not_run:
+            raise
         raise refused.helped_by(*_helping(candidate, asked, time.monotonic() - began)) from None
     price = _affordable(candidate, made.price(release, found), release, asked, time.monotonic() - began)
     published = replace(made.publication(release, found.findings, recorded=writer is not None), price=price)

@@ -42,6 +42,12 @@ class Report:
         return tuple(one.sentence for one in self.steps)
 
     @property
+    def only_not_run(self) -> bool:
+        """Whether all that stands against the release is that attacks were not run: safer settings do not help then."""
+        attacks = tuple(f"{one.attack}: " for one in self.findings.of(Status.NOT_RUN))
+        return bool(attacks) and all(problem.startswith(attacks) for problem in self.problems)
+
+    @property
     def text(self) -> str:
         """In plain words."""
         lines = [f"Release {self.release} was refused. Nothing was published, nothing was recorded.", ""]

@@ -38,8 +38,8 @@ __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "remembering
 
 WINDOW = 12
 """Releases that stay whole: a year of months. On a year and a half, posteriors of today's values change by 0.01."""
-_NEAR, _NEAR_BY_DEPARTURES = 0.98, 0.95
-"""Share of the limit from which on someone is near it (decision 0220); departure rates move more (decision 0209)."""
+MARGIN = 0.95
+"""The share of the limit from which on someone is near it, and by which `plan` rehearses (decision 0220)."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +231,8 @@ def _exposed_and_near(whole: Judgment, solution: Solution, limit: float) -> tupl
 
     Nobody is near where a prior is learned: that moves more than this from release to release.
     """
-    near = _NEAR_BY_DEPARTURES if solution.posterior.departures_differ else _NEAR
     exposed = exposed_of(whole, limit)
-    close = exposed_of(whole, near * limit) & ~exposed & (solution.window.traits is None) & (limit < 1)
+    close = exposed_of(whole, MARGIN * limit) & ~exposed & (solution.window.traits is None) & (limit < 1)
     return np.flatnonzero(exposed), np.flatnonzero(close)
 
 

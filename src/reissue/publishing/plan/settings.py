@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
+from reissue.attacks.joint.state import MARGIN
 from reissue.errors import InputError
 from reissue.methods import find, registered
 from reissue.people.knowledge import PRIORS
@@ -18,8 +19,6 @@ from reissue.schema import Options, Schema, Section
 
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible_settings"]
 
-_MARGIN = 0.95
-"""The limit of a rehearsal, as a share of the plan's: other random numbers expose some people a little more."""
 _SIZE = re.compile(r"\bk=(\d+)")
 
 
@@ -96,7 +95,7 @@ class Limits:
     @property
     def rehearsed(self) -> float:
         """The slightly lower limit of a rehearsal, so that a release made with other random numbers stays below it."""
-        return self.limit * _MARGIN
+        return self.limit * MARGIN
 
 
 @dataclass(frozen=True)

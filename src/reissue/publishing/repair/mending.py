@@ -8,8 +8,8 @@ each time with more of them. So nobody else pays with larger groups. What joinin
 is tried again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same
 code; a rehearsal has one draw only, so that there is room to go on.
 
-A few people near the limit are mended too, once, if that brings them away from it: when they have left, what becomes
-known of others may expose them, and then nothing helps any more.
+People near the limit are mended with them, as far as that brings them away from it: when they have left, what becomes
+known of others may expose them, and then nothing helps any more. `plan` rehearses with the same distance.
 """
 
 from abc import ABC, abstractmethod
@@ -44,8 +44,6 @@ _RESERVE = 0.5
 """The share of what may be left out that is kept for people whom the joint attack would expose."""
 FEW = 0.05
 """Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
-_NEARBY = 0.005
-"""The same of people who are near to it."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +209,7 @@ def make_and_mend(
     `turns` is how often it is attacked at most, `draws` how often a random method may begin anew where that does not
     suffice.
     """
-    made = _by_draws(attempt, partial(_mended_in_turns, attack=attack, progress=progress, turns=turns), draws)
-    return made if turns == 1 else _away_from_the_limit(*made, attack)
+    return _by_draws(attempt, partial(_mended_in_turns, attack=attack, progress=progress, turns=turns), draws)
 
 
 def _by_draws(attempt: A, mend: Callable[[A], tuple[A, Release, R]], draws: int) -> tuple[A, Release, R]:
@@ -223,32 +220,14 @@ def _by_draws(attempt: A, mend: Callable[[A], tuple[A, Release, R]], draws: int)
             made = mend(replace(attempt, draw=draw, further=last - draw))
         except NotMetError:
             break  # chance seldom decides that: one draw more
-        if not _few(attempt, made[2]):
+        if not _few(attempt, made[2].exposed):
             return made
     return mend(replace(attempt, draw=last))
 
 
-def _away_from_the_limit(
-    attempt: A, release: Release, found: R, attack: Callable[[A, Release, Callable[[float], None]], R]
-) -> tuple[A, Release, R]:
-    """Mended once more where nobody is exposed and few are near to it, if that helps."""
-    before = attempt, release, found
-    if not found.withstood or not 0 < len(found.near) <= _NEARBY * attempt.rows:
-        return before
-    try:
-        mended = _mended(attempt, release, found, found.near, leaving=True)
-    except (NotMetError, RequirementError):
-        return before  # the method cannot do without them
-    if mended is None or _price(attempt, release, mended) is not None:
-        return before
-    again = attack(*mended, lambda _: None)
-    better = again.withstood and len(again.near) < len(found.near)
-    return (*mended, again) if better else before
-
-
-def _few(attempt: Attempt, found: Attacked) -> bool:
-    """Whether somebody is exposed, and so few that it is worth mending."""
-    return 0 < len(found.exposed) <= FEW * attempt.rows
+def _few(attempt: Attempt, people: Ints) -> bool:
+    """Whether there are some people, and so few that it is worth mending."""
+    return 0 < len(people) <= FEW * attempt.rows
 
 
 def _mended_in_turns(
@@ -257,23 +236,52 @@ def _mended_in_turns(
     progress: Callable[[float], None],
     turns: int,
 ) -> tuple[A, Release, R]:
-    """Mended in turns until nobody is exposed, or nothing more can be mended."""
-    release, before, leaving = _made(attempt, lambda done: progress(done / 3)), None, True
+    """Mended in turns until nobody is exposed or near to it, or nothing more can be mended."""
+    release = _made(attempt, lambda done: progress(done / 3))
+    safe: tuple[A, Release, R] | None = None
+    before, leaving = None, True
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        if before is not None and _in_vain(before[2], found):
+        if safe is not None and not (found.withstood and len(found.near) < len(safe[2].near)):
+            break  # nobody is brought further away from the limit
+        if found.withstood:
+            safe = attempt, release, found
+        elif before is not None and _in_vain(before[2], found):
             (attempt, release, found), leaving = before, False
-        hopeless = turn + 1 == turns or not _few(attempt, found)
-        mended = None if hopeless else _mended(attempt, release, found, found.exposed, leaving=leaving)
-        price = None if mended is None else _price(attempt, release, mended)
-        if mended is None or price is not None:
-            attempt = attempt if price is None else replace(attempt, repairs=price)
+        if turn + 1 == turns:
             break
-        mended = (_with_loss(attempt, release, mended[0]), mended[1])
+        mended, price = _mended_by_price(attempt, release, found, leaving=leaving)
+        if mended is None:
+            attempt = attempt if price is None or safe is not None else replace(attempt, repairs=price)
+            break
         fewer = joinable(release) and mended[0].repairs.left_out > attempt.repairs.left_out
         before = (attempt, release, found) if fewer else None
         attempt, release = mended
-    return attempt, release, found
+    return safe or (attempt, release, found)
+
+
+def _mended_by_price(
+    attempt: A, release: Release, found: Attacked, *, leaving: bool
+) -> tuple[tuple[A, Release] | None, Repairs | None]:
+    """The next attempt, mended for those near the limit too if that can be had, else for the exposed alone.
+
+    Where neither can be had, what it would have cost, if that was the reason.
+    """
+    exposed, price = found.exposed, None
+    both = np.union1d(exposed, found.near)
+    for people in [both, exposed] if len(both) > len(exposed) else [exposed]:
+        if not _few(attempt, people) or not (found.withstood or len(exposed)):
+            continue
+        try:
+            mended = _mended(attempt, release, found, people, leaving=leaving)
+        except (NotMetError, RequirementError):
+            if people is exposed:
+                raise
+            continue  # the method cannot do without those near the limit
+        price = None if mended is None else _price(attempt, release, mended)
+        if mended is not None and price is None:
+            return (_with_loss(attempt, release, mended[0]), mended[1]), None
+    return None, price
 
 
 def _in_vain(before: Attacked, found: Attacked) -> bool:
