@@ -29,15 +29,16 @@ def view_of(price: Price) -> PriceView:
     """Return the view of a price."""
     much = price.loss > 0.5 or bool(price.cheaper)
     lost = f"Release {price.number} loses {price.loss:.1%} of what the table says."
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, f"{one:.1%}", "nothing is left" if one >= _ALL else "published as it is" if one == 0 else "")
         for name, one in sorted(price.losses.items(), key=lambda pair: -pair[1])
     ]
     headline = Headline(UNSURE if much else GOOD, "Price", lost, _sure(price))
     cheaper = tuple(Advice(_cheaper(one), one.change) for one in price.cheaper)
-    return PriceView(
-        headline, table(("column", "lost#", "what is left"), rows, "Loss by column"), tuple(_sentences(price)), cheaper
-    )
+    headings: tuple[str, ...] = ("column", "lost#", "what is left")
+    if not any(row[2] for row in rows):
+        headings, rows = headings[:2], [row[:2] for row in rows]
+    return PriceView(headline, table(headings, rows, "Loss by column"), tuple(_sentences(price)), cheaper)
 
 
 def _sure(price: Price) -> str:
