@@ -31,6 +31,13 @@ def test_equation_one() -> None:
     assert score("k=3 & l=3", group)[0] < 1, "large enough on average, but l fails: capped"
 
 
+def test_alpha_is_the_weight_of_what_looks_at_values() -> None:
+    group, at = counted([4, 2, 0, 0, 0]), pytest.approx
+    for alpha in (0, 0.3, 1):
+        assert fitness(parse("k=3 & l=2"), group, alpha)[0] == at((1 - alpha) * 6 / 3 + alpha * 2 / 2)
+    assert fitness(parse("k=3"), group, 1)[0] == 2, "nothing to weigh"
+
+
 @pytest.mark.parametrize("text", GROWING + OTHERS)
 @examples(60)
 @given(groups=st.lists(histograms, min_size=1, max_size=4))

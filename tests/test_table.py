@@ -16,7 +16,7 @@ from hypothesis import given
 from reissue import Hierarchy, Table
 from reissue.data.table import to_polars, unlisted_values
 from reissue.errors import DataError, SchemaError, TaxonomyError
-from reissue.schema import Schema
+from reissue.schema import Role, Schema
 from tests.silence import refused
 from tests.strategies import Case, tables
 
@@ -304,3 +304,11 @@ def test_wide_tables_simply_work() -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({f"q{place}": rng.integers(0, 3, 5) for place in range(100)})
     assert Table.read(frame, Schema.of_columns(quasi=frame.columns)).codes.shape == (100, 5)
+
+
+def test_a_folder_split_by_columns_is_refused_with_the_reason(tmp_path: Path) -> None:
+    pl.DataFrame({"name": ["a", "b"], "age": [1, 2]}).write_csv(tmp_path / "north.csv")
+    pl.DataFrame({"name": ["a", "b"], "ill": ["x", "y"]}).write_csv(tmp_path / "south.csv")
+    roles = {"name": Role.IDENTIFIER, "age": Role.QUASI, "ill": Role.SENSITIVE, "from": Role.PROVIDER}
+    with pytest.raises(DataError, match="different columns of the same people, join the files by the identifier"):
+        Table.read(tmp_path, Schema(roles))

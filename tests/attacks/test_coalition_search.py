@@ -141,7 +141,7 @@ def test_what_cannot_be_told_counts_as_broken(text: str, monkeypatch: pytest.Mon
 
 
 def test_a_search_that_is_given_up_counts_as_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "_CHECKS", 1)
+    monkeypatch.setattr(exact, "MOST_CHECKS", 1)
     verdict = worst_coalition(make([[4, 4], [4, 4], [4, 4]]), parse("entropy-l=1"), 1)
     assert verdict.coalition is not None
     assert not verdict.exact

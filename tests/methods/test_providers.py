@@ -13,7 +13,7 @@ from reissue import Table, anonymize
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.methods import Job
 from reissue.papers.coalition.exact import worst_coalition
-from reissue.papers.coalition.search import Group
+from reissue.papers.coalition.search import STRATEGIES, Group
 from reissue.papers.providers import _by_name, _followed, _most_first, providers
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
@@ -88,6 +88,54 @@ def test_every_published_group_is_private(way: dict[str, Any], case: Case, rule:
         assert verdict.coalition is None
         if group.providers <= 3 and group.sizes.sum() <= 10:
             assert definition.private(group, parse(rule), m)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@examples(10)
+@given(
+    case=tables(max_rows=14, max_quasi=2),
+    rule=st.sampled_from(RULES[:6]),
+    m=st.integers(0, 3),
+    seed=st.integers(0, 99),
+    way=st.sampled_from(WAYS),
+    alpha=st.sampled_from([None, 0.0, 0.3, 1.0]),
+)
+def test_every_way_of_verifying_gives_the_same_release(
+    strategy: str, case: Case, rule: str, m: int, seed: int, way: dict[str, Any], alpha: float | None
+) -> None:
+    table = Table.read(*with_providers(case, seed))
+    try:
+        expected = draft_of(table, rule, m=m, **way).groups
+    except RequirementError:
+        with pytest.raises(RequirementError):
+            draft_of(table, rule, m=m, verify=strategy, verify_alpha=alpha, **way)
+        return
+    found = draft_of(table, rule, m=m, verify=strategy, verify_alpha=alpha, **way).groups
+    assert found.tolist() == expected.tolist()
+
+
+def test_the_weight_of_values_decides_between_splits() -> None:
+    """Cutting by age leaves larger halves, cutting by place leaves halves with more values: alpha says which counts."""
+    ages, places, values = [1, 1, 1, 1, 2, 2, 2, 2], list("nsnsnsns"), list("abababab")
+    frame = pl.DataFrame({"age": ages, "place": places, "ill": values, "from": ["P", "Q"] * 4})
+    frame = pl.concat([frame, frame.head(3).with_columns(age=pl.lit(2, pl.Int64), place=pl.lit("s"), ill=pl.lit("a"))])
+    schema = replace(
+        Schema({"age": Role.QUASI, "place": Role.QUASI, "ill": Role.SENSITIVE, "from": Role.PROVIDER}),
+        several_rows=False,
+    )
+    table = Table.read(frame, schema)
+    found = {a: draft_of(table, "k=2 & l=1", m=0, choose="fitness", alpha=a).groups.tolist() for a in (0.0, 1.0)}
+    assert found[0.0] != found[1.0]
+
+
+def test_weights_lie_between_0_and_1_and_too_long_a_search_is_refused() -> None:
+    frame = pl.DataFrame({"age": range(40), "ill": list("abcd") * 10, "from": [f"P{n % 30}" for n in range(40)]})
+    roles = {"age": Role.QUASI, "ill": Role.SENSITIVE, "from": Role.PROVIDER}
+    table = Table.read(frame, replace(Schema(roles), several_rows=False))
+    with pytest.raises(InputError, match="between 0 and 1"):
+        draft_of(table, "k=2", alpha=2)
+    with pytest.raises(RequirementError, match=r"checks more than 20,000 coalitions.*verify=bounds"):
+        draft_of(table, "k=2", m=15, verify="direct")
 
 
 def loss(table: Table, draft: Draft) -> float:

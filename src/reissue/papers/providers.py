@@ -26,7 +26,8 @@ Where a union need not be private, and by `fitness`, the table stays one region.
 
 All groups of a round are judged at once, in flat arrays: O(attributes x rows) a round, and a search for the few groups
 that bounds leave open (see `papers.coalition.contributions`). The paper verifies every group by search and adapts the
-strategy to its fitness; here bounds come first, and what they leave open is searched one by one or binary.
+strategy to its fitness; here bounds come first, and what they leave open is searched one by one or binary. With the
+option `verify` one of the paper's strategies searches every group instead: the release is the same, it takes longer.
 
 **m-privacy as a requirement** that any top-down method can take, provider-blind ones too. Counts know groups
 and sensitive codes, nothing of providers. So the table handed to the method has *joint* codes,
@@ -52,6 +53,7 @@ from reissue.methods.partition.mondrian import mondrian
 from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Option, Suggestion, algorithm
 from reissue.papers.coalition.contributions import Contributions, private
+from reissue.papers.coalition.search import STRATEGIES, Search
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -75,6 +77,10 @@ class MPrivate(Requirement):
     """Of the sensitive values alone."""
     providers: int
     """How many providers there are."""
+    alpha: float | None = None
+    """The weight of values in the fitness of groups."""
+    search: Search | None = None
+    """The strategy that verifies every group; None: bounds first."""
 
     @property
     def growing(self) -> bool:  # type: ignore[override]
@@ -93,6 +99,8 @@ class MPrivate(Requirement):
 
     def holds(self, counts: Counts) -> Bools:
         """Which groups are m-private; most fail for their size already, which needs no look at values."""
+        if self.search is not None:
+            return private(Contributions.of_counts(counts, self.domain), self.inner, self.m, self.search)
         sizes = counts.rolled(self._provider, self.providers)
         fine: Bools = (_without_largest(sizes, self.m) >= self.least) | (counts.sizes == 0)
         others = [part for part in self.inner.parts() if not part.by_size]
@@ -108,7 +116,7 @@ class MPrivate(Requirement):
 
     def fitness(self, counts: Counts) -> Floats:
         """How far each group is above the requirement, whoever gave the records."""
-        return fitness(self.inner, Contributions.of_counts(counts, self.domain).whole)
+        return fitness(self.inner, Contributions.of_counts(counts, self.domain).whole, self.alpha)
 
     @classmethod
     def parse(cls, argument: str) -> NoReturn:
@@ -136,6 +144,7 @@ def _without_largest(sizes: Ints, m: int) -> Ints:
     return np.where(np.count_nonzero(sizes, axis=1) > few, smaller, smallest)
 
 
+BOUNDS = "bounds"
 _WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
 """How wide one provider is beside a quasi-identifier that covers its whole domain (1): the widest is tried first."""
 
@@ -145,7 +154,17 @@ def judged(requirement: Requirement, options: Options, domain: Domain, count: in
     m = options.get("m", 1)
     if not isinstance(m, int) or isinstance(m, bool) or m < 0:
         raise InputError("The option 'm' must be a whole number of providers, at least 0.")
-    return MPrivate(m, requirement, domain, count)
+    alphas = [_weight(options, name) for name in ("alpha", "verify_alpha")]
+    way = options.get("verify", BOUNDS)
+    return MPrivate(m, requirement, domain, count, alphas[0], None if way == BOUNDS else Search(str(way), alphas[1]))
+
+
+def _weight(options: Options, name: str) -> float | None:
+    """A weight between 0 and 1, or none."""
+    given = options.get(name)
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1):
+        raise InputError(f"The option '{name}' must be a number between 0 and 1.")
+    return given
 
 
 def _together(requirement: Requirement, _: float) -> str:
@@ -176,6 +195,18 @@ _BY_REGIONS = ByRegions(
             default="best",
             help="When to split on providers: last, first, the better of both, or by the paper's fitness score.",
             choices=("best", "last", "first", "fitness"),
+        ),
+        "alpha": Option(
+            default=None,
+            help="With choose=fitness: the weight of l beside k in the score of a split; by default equal weights.",
+        ),
+        "verify": Option(
+            default=BOUNDS,
+            help="How groups are verified: by bounds that leave few to search, or each by a search of the paper's.",
+            choices=(BOUNDS, *STRATEGIES),
+        ),
+        "verify_alpha": Option(
+            default=None, help="With a search: the weight of l beside k in the score that orders providers."
         ),
         "aware": Option(
             default=True, help="Split on providers too; false is the provider-blind baseline.", choices=(True, False)
@@ -308,7 +339,7 @@ def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft
     groups, joins = draft.groups, 0
     while True:
         groups = _by_box(table, replace(draft, groups=groups))
-        bad = ~private(Contributions.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m)
+        bad = ~private(Contributions.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m, judge.search)
         if not bad.any() or len(bad) == 1:
             return replace(draft, groups=groups, notes={**draft.notes, "joined": joins})
         # In the order of boxes every bad group goes to the next one, the last one to the one before.

@@ -521,7 +521,7 @@ BEST = 1e6
 """The largest fitness, in place of infinity."""
 
 
-def fitness(requirement: Requirement, counts: Counts) -> Floats:
+def fitness(requirement: Requirement, counts: Counts, alpha: float | None = None) -> Floats:
     """Return the fitness of each group: 1 or more exactly if it meets the requirement (Rani 2014, definition 3.1).
 
     Every requirement has a measure, its method `fitness`, that is at least 1 if it is met:
@@ -531,9 +531,9 @@ def fitness(requirement: Requirement, counts: Counts) -> Floats:
     - confidence, simple-l, personalized: bound / largest share; alpha-k: the same, but at most rows / k;
     - t: (1 - distance) / (1 - t); any other: 1 if met, else a little less.
 
-    Growing requirements (k, l, k-e) are averaged: the paper's equation 1, `(1-a) |T|/k + a |values|/l`, with equal
-    weights. The others enter by their minimum. Where the requirement as a whole is not met, the score is capped below 1
-    (the paper prints max(1-eps, F); it must be min).
+    Growing requirements (k, l, k-e) are averaged: the paper's equation 1, `(1-alpha) |T|/k + alpha |values|/l`. Several
+    that look at values share alpha; without an alpha all weigh the same. The others enter by their minimum. Where the
+    requirement as a whole is not met, the score is capped below 1 (the paper prints max(1-eps, F); it must be min).
 
     With growing requirements alone, the score never falls when records are added: sizes, numbers of values and ranges
     only grow, and so does their mean. With the others this is impossible: adding records of one value violates them.
@@ -547,6 +547,10 @@ def fitness(requirement: Requirement, counts: Counts) -> Floats:
     growing = [part for part in requirement.parts() if part.growing]
     scores = [part.fitness(counts) for part in requirement.parts() if not part.growing]
     if growing:
-        scores.append(np.mean([part.fitness(counts) for part in growing], axis=0))
+        by_size = np.array([part.by_size for part in growing])
+        weights = np.ones(len(growing))
+        if alpha is not None and by_size.any() and not by_size.all():
+            weights = np.where(by_size, (1 - alpha) / by_size.sum(), alpha / (~by_size).sum())
+        scores.append(np.average([part.fitness(counts) for part in growing], axis=0, weights=weights))
     score = np.minimum(reduce(np.minimum, scores), BEST)
     return np.where(requirement.holds(counts), np.maximum(score, 1), np.minimum(score, BELOW))

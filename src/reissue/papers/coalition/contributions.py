@@ -28,7 +28,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import pack
 from reissue.papers.coalition.exact import CoalitionResult, worst_coalition
-from reissue.papers.coalition.search import Group
+from reissue.papers.coalition.search import Group, Search
 from reissue.requirements import ByColumn, ColumnView, Loss, Requirement
 
 __all__ = ["Contributions", "Holdings", "answers", "private", "values_stay"]
@@ -249,8 +249,13 @@ class Contributions:
         return Group(counts, values, self.domain), providers
 
 
-def private(contributions: Contributions, requirement: Requirement, m: int) -> Bools:
-    """Which groups are m-private: no where that is not known."""
+def private(contributions: Contributions, requirement: Requirement, m: int, search: Search | None = None) -> Bools:
+    """Which groups are m-private: no where that is not known; by one strategy alone instead of bounds, if named."""
+    if search is not None:
+        judged: Bools = contributions.contributors == 0
+        for number in np.flatnonzero(~judged).tolist():
+            judged[number] = not search.finds(contributions.one(number)[0], requirement, m)
+        return judged
     fine: Bools = contributions.contributors > 0
     for part in sorted(requirement.parts(), key=lambda part: not part.by_size):
         fine[fine] = _keeps(contributions if fine.all() else contributions.pick(fine), part, m)

@@ -23,13 +23,12 @@ from scipy.sparse import csr_array
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
-from reissue.papers.coalition.search import Group, Oracle, binary, direct
+from reissue.papers.coalition.search import MOST_CHECKS, Group, Oracle, TooManyError, binary, direct
 from reissue.requirements import ByColumn, Remaining, Requirement
 
 __all__ = ["CoalitionResult", "worst_coalition"]
 
 _NODES = 2000
-_CHECKS = 20_000
 _FEW = 20
 """This many coalitions are checked one by one."""
 _SLACK = 1e-12
@@ -101,26 +100,13 @@ def _largest_share(group: Group, sets: Ints, bounds: Floats, size: int) -> Coali
 
 
 def _searched(group: Group, part: Requirement, size: int) -> CoalitionResult:
-    oracle = _Limited(group, part)
+    oracle = Oracle(group, part, most=MOST_CHECKS)
     try:
         coalition = (direct if comb(group.providers, size) <= _FEW else binary)(oracle, size)
-    except _TooManyError:
+    except TooManyError:
         suspects = np.argsort(-group.sizes, kind="stable")[:size].tolist()
         return CoalitionResult(sum(1 << place for place in suspects), oracle.checks, exact=False)
     return CoalitionResult(coalition, oracle.checks, oracle.exact)
-
-
-class _TooManyError(Exception):
-    """The search was given up."""
-
-
-class _Limited(Oracle):
-    """An oracle that can be asked this many times."""
-
-    def breaks(self, coalition: int) -> bool:
-        if self.checks >= _CHECKS:
-            raise _TooManyError
-        return super().breaks(coalition)
 
 
 # --- values that are gone --------------------------------------------------------------------------------------------
@@ -141,7 +127,7 @@ def _gone(supports: Sequence[int], size: int, target: int) -> int | None:
     search = _Descent(small, size, target)
     try:
         return search.from_(0, 0)
-    except _TooManyError:
+    except TooManyError:
         return _program(small, size, target)
 
 
@@ -156,7 +142,7 @@ class _Descent:
         """A large enough extension of a union by values from a place on, if there is one."""
         self._nodes += 1
         if self._nodes > _NODES:
-            raise _TooManyError
+            raise TooManyError
         gone = sum(1 for support in self._supports if support & ~union == 0)
         if gone >= self._target:
             return union

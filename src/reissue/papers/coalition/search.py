@@ -43,15 +43,19 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Counts, Domain
+from reissue.errors import RequirementError
 from reissue.requirements import ColumnView, Requirement, Subsets
 from reissue.requirements._base import fitness
 
 __all__ = [
     "FEW",
+    "MOST_CHECKS",
     "STRATEGIES",
     "Group",
     "Oracle",
+    "Search",
     "Strategy",
+    "TooManyError",
     "adaptive",
     "binary",
     "bottom_up",
@@ -105,18 +109,28 @@ class Group:
         return Subsets(self.whole, self.whole, self.values, self.domain).met(part.holds, remaining)
 
 
+class TooManyError(Exception):
+    """A search was given up."""
+
+
 class Oracle:
     """Answers whether a coalition breaks a requirement in a group, and counts how often it was asked."""
 
-    def __init__(self, group: Group, requirement: Requirement) -> None:
-        """For a group and what it must meet."""
+    def __init__(
+        self, group: Group, requirement: Requirement, *, alpha: float | None = None, most: float = np.inf
+    ) -> None:
+        """For a group and what it must meet; `alpha` weighs the fitness by which strategies order providers."""
         self.group = group
         self.requirement = requirement
+        self.alpha = alpha
         self.checks = 0
         self.exact = True
+        self._most = most
 
     def breaks(self, coalition: int) -> bool:
         """Whether some of what the coalition can look at does not meet the requirement; cautiously yes if unsure."""
+        if self.checks >= self._most:
+            raise TooManyError
         self.checks += 1
         rest = self.group.rest(coalition)
         if not rest.any():
@@ -131,6 +145,8 @@ class Oracle:
         return False
 
 
+MOST_CHECKS = 20_000
+"""Coalitions of one group that are checked at most: some seconds."""
 FEW = 0.85
 """Below this mean fitness of providers' own records the adaptive strategy searches by halving (the paper's value)."""
 
@@ -138,16 +154,16 @@ Strategy = Callable[[Oracle, int], int | None]
 """A group's oracle and the size of coalitions to a harmful coalition, or None."""
 
 
-def powers(group: Group, requirement: Requirement) -> list[float]:
+def powers(group: Group, requirement: Requirement, alpha: float | None = None) -> list[float]:
     """The attack power of each provider: the fitness of its own records."""
     row, column = np.nonzero(group.counts)
     counts = Counts(row, group.values[column], group.domain, group.providers, group.counts[row, column])
-    return [float(score) for score in fitness(requirement, counts)]
+    return [float(score) for score in fitness(requirement, counts, alpha)]
 
 
 def _strongest_first(oracle: Oracle) -> list[int]:
     """The providers as bits."""
-    power = powers(oracle.group, oracle.requirement)
+    power = powers(oracle.group, oracle.requirement, oracle.alpha)
     return [1 << place for place in sorted(range(len(power)), key=lambda place: (-power[place], place))]
 
 
@@ -280,7 +296,7 @@ class _Known:
 
 def adaptive(oracle: Oracle, size: int) -> int | None:
     """Binary where providers' own records score low on average (a breach is likely), top-down otherwise."""
-    mean = float(np.mean(powers(oracle.group, oracle.requirement)))
+    mean = float(np.mean(powers(oracle.group, oracle.requirement, oracle.alpha)))
     return (printed_binary if mean < FEW else top_down)(oracle, size)
 
 
@@ -292,3 +308,23 @@ STRATEGIES: dict[str, Strategy] = {
     "binary, as printed": printed_binary,
     "adaptive": adaptive,
 }
+
+
+@dataclass(frozen=True)
+class Search:
+    """One strategy that judges every group by itself, as the paper's anonymizer does: no bounds come first."""
+
+    strategy: str
+    alpha: float | None = None
+    """The weight of values in the fitness that orders providers."""
+
+    def finds(self, group: Group, requirement: Requirement, size: int) -> bool:
+        """Whether a coalition of at most `size` providers (never all of them) is harmful, or may be."""
+        oracle = Oracle(group, requirement, alpha=self.alpha, most=MOST_CHECKS)
+        try:
+            return STRATEGIES[self.strategy](oracle, min(size, group.providers - 1)) is not None
+        except TooManyError:
+            raise RequirementError(
+                f"The strategy '{self.strategy}' checks more than {MOST_CHECKS:,} coalitions of the "
+                f"{group.providers} providers of one group. Verify by bounds, which enumerate nothing (verify=bounds)."
+            ) from None
