@@ -33,8 +33,8 @@ FALL = 0.3
 RULE = "k=15 & l=5"
 BLIND, AWARE, FITNESS = "provider-blind", "provider-aware", "provider-aware, by the paper's score"
 WAYS: dict[str, dict[str, Any]] = {BLIND: {"aware": False}, AWARE: {}, FITNESS: {"choose": "fitness"}}
-SEARCHES = ("direct", "top-down", "bottom-up", "binary, as printed")
-BINARY, TURNED = "binary, as printed", "binary"
+SEARCHES = ("direct", "top-down", "bottom-up", "binary (printed)")
+BINARY, TURNED = "binary (printed)", "binary"
 
 
 def shares(providers: int) -> Any:

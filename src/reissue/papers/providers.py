@@ -62,6 +62,7 @@ from reissue.schema import Options
 from reissue.taxonomy.codings import Coding, Hierarchy
 from reissue.taxonomy.forest import Forest
 from reissue.taxonomy.tree import ROOT, Level, Taxonomy
+from reissue.words import listed
 
 __all__ = ["MPrivate", "judged", "providers", "with_providers"]
 
@@ -202,7 +203,7 @@ _BY_REGIONS = ByRegions(
         ),
         "verify": Option(
             default=BOUNDS,
-            help="How groups are verified: by bounds that leave few to search, or each by a search of the paper's.",
+            help=f"How groups are verified: by bounds that leave few to search, or each by one search: {listed([*STRATEGIES], 'or')}.",
             choices=(BOUNDS, *STRATEGIES),
         ),
         "verify_alpha": Option(
@@ -339,7 +340,8 @@ def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft
     groups, joins = draft.groups, 0
     while True:
         groups = _by_box(table, replace(draft, groups=groups))
-        bad = ~private(Contributions.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m, judge.search)
+        given = Contributions.of_rows(groups, codes, table.sensitive, table.domain)
+        bad = ~private(given, judge.inner, judge.m, judge.search)
         if not bad.any() or len(bad) == 1:
             return replace(draft, groups=groups, notes={**draft.notes, "joined": joins})
         # In the order of boxes every bad group goes to the next one, the last one to the one before.

@@ -305,7 +305,7 @@ STRATEGIES: dict[str, Strategy] = {
     "top-down": top_down,
     "bottom-up": bottom_up,
     "binary": binary,
-    "binary, as printed": printed_binary,
+    "binary (printed)": printed_binary,
     "adaptive": adaptive,
 }
 
