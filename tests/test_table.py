@@ -310,5 +310,5 @@ def test_a_folder_split_by_columns_is_refused_with_the_reason(tmp_path: Path) ->
     pl.DataFrame({"name": ["a", "b"], "age": [1, 2]}).write_csv(tmp_path / "north.csv")
     pl.DataFrame({"name": ["a", "b"], "ill": ["x", "y"]}).write_csv(tmp_path / "south.csv")
     roles = {"name": Role.IDENTIFIER, "age": Role.QUASI, "ill": Role.SENSITIVE, "from": Role.PROVIDER}
-    with pytest.raises(DataError, match="different columns of the same people, join the files by the identifier"):
+    with pytest.raises(DataError, match="different columns of the same people, join the files by the identifier first"):
         Table.read(tmp_path, Schema(roles))

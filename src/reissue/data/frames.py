@@ -207,8 +207,8 @@ def read_together(
     if any(set(frame.columns) != set(frames[0].columns) for frame in frames):
         raise DataError(
             f"The files in '{path}' do not have the same columns. Each provider's file must hold all columns of its "
-            "own people. If providers have different columns of the same people, join the files by the identifier first: "
-            "what they then know of everybody by their own columns is more than any method or attack here takes out."
+            "own people. If providers have different columns of the same people, join the files by the identifier "
+            "first: what they then know of everybody by their own columns is more than any method or attack here takes out."
         )
     return pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
 

@@ -203,7 +203,8 @@ _BY_REGIONS = ByRegions(
         ),
         "verify": Option(
             default=BOUNDS,
-            help=f"How groups are verified: by bounds that leave few to search, or each by one search: {listed([*STRATEGIES], 'or')}.",
+            help="How groups are verified: by bounds that leave few to search, or each by one search: "
+            f"{listed([*STRATEGIES], 'or')}.",
             choices=(BOUNDS, *STRATEGIES),
         ),
         "verify_alpha": Option(
