@@ -208,7 +208,7 @@ def read_together(
         raise DataError(
             f"The files in '{path}' do not have the same columns. Each provider's file must hold all columns of its "
             "own people. If providers have different columns of the same people, join the files by the identifier "
-            "first: what they then know of everybody by their own columns is more than any method or attack here takes out."
+            "first: what they then know of everybody by their own columns, no method or attack here takes into account."
         )
     return pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
 
