@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
-from reissue.papers.coalition.search import MOST_CHECKS, Group, Oracle, TooManyError, binary, direct
+from reissue.papers.coalition.search import MOST_CHECKS, Group, Oracle, TooManyChecksError, binary, direct
 from reissue.requirements import ByColumn, Remaining, Requirement
 
 __all__ = ["CoalitionResult", "worst_coalition"]
@@ -103,7 +103,7 @@ def _searched(group: Group, part: Requirement, size: int) -> CoalitionResult:
     oracle = Oracle(group, part, most=MOST_CHECKS)
     try:
         coalition = (direct if comb(group.providers, size) <= _FEW else binary)(oracle, size)
-    except TooManyError:
+    except TooManyChecksError:
         suspects = np.argsort(-group.sizes, kind="stable")[:size].tolist()
         return CoalitionResult(sum(1 << place for place in suspects), oracle.checks, exact=False)
     return CoalitionResult(coalition, oracle.checks, oracle.exact)
@@ -127,7 +127,7 @@ def _gone(supports: Sequence[int], size: int, target: int) -> int | None:
     search = _Descent(small, size, target)
     try:
         return search.from_(0, 0)
-    except TooManyError:
+    except TooManyChecksError:
         return _program(small, size, target)
 
 
@@ -142,7 +142,7 @@ class _Descent:
         """A large enough extension of a union by values from a place on, if there is one."""
         self._nodes += 1
         if self._nodes > _NODES:
-            raise TooManyError
+            raise TooManyChecksError
         gone = sum(1 for support in self._supports if support & ~union == 0)
         if gone >= self._target:
             return union

@@ -55,7 +55,7 @@ __all__ = [
     "Oracle",
     "Search",
     "Strategy",
-    "TooManyError",
+    "TooManyChecksError",
     "adaptive",
     "binary",
     "bottom_up",
@@ -109,7 +109,7 @@ class Group:
         return Subsets(self.whole, self.whole, self.values, self.domain).met(part.holds, remaining)
 
 
-class TooManyError(Exception):
+class TooManyChecksError(Exception):
     """A search was given up."""
 
 
@@ -130,7 +130,7 @@ class Oracle:
     def breaks(self, coalition: int) -> bool:
         """Whether some of what the coalition can look at does not meet the requirement; cautiously yes if unsure."""
         if self.checks >= self._most:
-            raise TooManyError
+            raise TooManyChecksError
         self.checks += 1
         rest = self.group.rest(coalition)
         if not rest.any():
@@ -323,7 +323,7 @@ class Search:
         oracle = Oracle(group, requirement, alpha=self.alpha, most=MOST_CHECKS)
         try:
             return STRATEGIES[self.strategy](oracle, min(size, group.providers - 1)) is not None
-        except TooManyError:
+        except TooManyChecksError:
             raise RequirementError(
                 f"The strategy '{self.strategy}' checks more than {MOST_CHECKS:,} coalitions of the "
                 f"{group.providers} providers of one group. Verify by bounds, which enumerate nothing (verify=bounds)."
