@@ -165,6 +165,15 @@ def test_texts_that_only_a_schema_explains_are_not_compared_with_people(beside: 
     assert guess([table], population=people).schema.quasi == ("sex",)
 
 
+@pytest.mark.parametrize(("beside", "said"), [("others", True), ("9912", False), ("99**", False)])
+def test_texts_beside_first_digits_that_nobody_has_are_said(beside: str, said: bool) -> None:
+    table = frame(zip=["4101", "41**", beside] * 2, sex=["f", "m"] * 3, disease=["flu", "cold", "flu"] * 2)
+    people = frame(who=list("abcdef"), zip=["4101", "4102", "9912"] * 2, sex=["f", "m"] * 3)
+    found = guess([table], population=people)
+    assert found.schema.hierarchy("zip").kind == "prefix"
+    assert any("'zip' shows texts that nobody in the tables" in sentence for sentence in found.assumed) is said
+
+
 def test_tables_of_people_tell_the_identifier_and_what_can_be_compared(tmp_path: Path) -> None:
     schema = synth.schema()
     releases = [ri.anonymize(month, schema, "k=5 & l=3", seed=1) for month in MONTHS]

@@ -118,6 +118,7 @@ def guess(
     hierarchies = {one.column.name: one.column.hierarchy for one in choices if one.role == Role.QUASI}
     assumed = [*_sentences(choices), *_differences(tables)]
     assumed += [f"The column '{visible(name)}' is taken for averages of groups, and left out." for name in averages]
+    assumed += [_STRANGE.format(visible(name)) for name in _not_in_register(choices, [*given, *crowd])]
     if tables[0].tables.numbered:
         assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
     if all(one.tables.slotted for one in tables):
@@ -330,6 +331,18 @@ def _comparable(choices: Sequence[_Choice], people: Sequence[_Tables]) -> list[_
     ]
 
 
+def _not_in_register(choices: Sequence[_Choice], people: Sequence[_Tables]) -> list[str]:
+    """Quasi-identifiers of codes with texts that are nobody's in the tables of people, and no first digits."""
+    found = [table.columns for table in people]
+    codes = [one.column for one in choices if one.role == Role.QUASI and one.column.hierarchy.kind == "prefix"]
+    shown = [(column, {text for text in column.members if not text.endswith("*")}) for column in codes]
+    return [
+        column.name
+        for column, texts in shown
+        if any(not texts <= set(one[column.name].drop_nulls()) for one in found if column.name in one)
+    ]
+
+
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
@@ -339,6 +352,10 @@ _TAKEN = {
     Role.PROVIDER: "'{}' is taken to name the provider: {}.",
     Role.DROP: "'{}' is dropped: {}.",
 }
+_STRANGE = (
+    "'{}' shows texts that nobody in the tables of people has. They are taken for values of other people. If one "
+    "stands for several values (others, a region), say so in a schema: else people are missed who have it."
+)
 _STAY = "Sensitive values are taken to stay the same while a person is in the releases. If not, a schema says how."
 _ORDER = "The releases are taken to be published in the order given."
 
