@@ -5,9 +5,11 @@ import json
 import re
 import string
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, nodes
 
 import reissue as ri
 from reissue import synth
@@ -18,11 +20,17 @@ from reissue.errors import Why
 from reissue.language import LANGUAGES, counted, localized, preferred, read_catalogue, speaking, text
 from reissue.outcome.findings import HEADINGS, INPUTS, view_of
 from reissue.report import report_html
+from reissue.taxonomy.codings import DATE_STEPS
+from reissue.web.pages import OTHER_TOOLS
+from reissue.web.routes.forms import DELIMITERS
 from reissue.words import listed, number, percent, plural
 
 PACKAGE = Path(ri.__file__).parent
 FOLDER = PACKAGE / "language"
 OTHERS = LANGUAGES[1:]
+TEMPLATES = Environment(autoescape=True)
+NAMES = {"Reissue", "· Reissue", "CSV", "Parquet", "CSV  Parquet"}
+"""Words that are the same in every language."""
 
 
 def constants(node: ast.expr | None, tree: ast.AST) -> Iterator[str]:
@@ -47,6 +55,8 @@ def constants(node: ast.expr | None, tree: ast.AST) -> Iterator[str]:
 def assigned(function: ast.AST, name: str, tree: ast.AST) -> Iterator[str]:
     """The texts that a name stands for: in a function, else in its module."""
     for node in ast.walk(function):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            yield from constants(node.value, tree)
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name) and target.id == name:
@@ -72,6 +82,58 @@ def _messages(function: ast.AST, given: ast.expr, tree: ast.AST) -> Iterator[str
         yield from constants(given, tree)
 
 
+def in_template(source: str) -> tuple[set[str], set[tuple[str, str]]]:
+    """The messages of a template: alone, and as singular and plural."""
+    tree = TEMPLATES.parse(source)
+    texts = {one for call in calls(tree, "_") for one in _ends(call.args[0])}
+    plurals = {(*_ends(call.args[1]), *_ends(call.args[2])) for call in calls(tree, "counted")}
+    return texts, {(one, many) for one, many in plurals}
+
+
+def calls(tree: nodes.Template, *names: str) -> list[nodes.Call]:
+    """The calls of functions in a template."""
+    found = tree.find_all(nodes.Call)
+    return [one for one in found if isinstance(one.node, nodes.Name) and one.node.name in names]
+
+
+def _ends(node: nodes.Node | None) -> Iterator[str]:
+    if isinstance(node, nodes.Const):
+        yield node.value
+    elif isinstance(node, nodes.CondExpr):
+        yield from _ends(node.expr1)
+        yield from _ends(node.expr2)
+
+
+class Outside(HTMLParser):
+    """Collects the words of a template that are in no message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.code = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.code += tag in {"code", "pre", "style"}
+        self.words += [value for name, value in attrs if name in {"aria-label", "data-label", "title", "alt"} and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.code -= tag in {"code", "pre", "style"}
+
+    def handle_data(self, data: str) -> None:
+        self.words += [] if self.code else [data]
+
+
+def outside(source: str) -> set[str]:
+    """What a template shows that no catalogue can translate: its plain text, and constants that it shows."""
+    parser = Outside()
+    parser.feed(re.sub(r"{{.*?}}", "", re.sub(r"{%.*?%}|{#.*?#}", "", source, flags=re.DOTALL), flags=re.DOTALL))
+    tree = TEMPLATES.parse(source)
+    said = {id(part) for one in calls(tree, "_", "counted") for part in one.find_all(nodes.Const)}
+    shown = [one for output in tree.find_all(nodes.Output) for one in output.find_all(nodes.Const)]
+    phrases = [str(one.value) for one in shown if id(one) not in said and re.search(r"[a-z] [a-z]", str(one.value))]
+    return {one.strip() for one in (*parser.words, *phrases) if re.search(r"[A-Za-z]{2}", one)} - NAMES
+
+
 def used() -> tuple[set[str], set[tuple[str, str]]]:
     """The messages in the code and in templates: alone, and as singular and plural."""
     texts: set[str] = set()
@@ -81,7 +143,7 @@ def used() -> tuple[set[str], set[tuple[str, str]]]:
         if "from reissue.language import" not in source:
             continue
         tree = ast.parse(source)
-        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for function in functions:
             for call in ast.walk(function):
                 if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
@@ -94,7 +156,10 @@ def used() -> tuple[set[str], set[tuple[str, str]]]:
                     found = [list(_messages(function, one, tree)) for one in call.args[1:3]]
                     plurals |= {(one, many) for one in found[0] for many in found[1]}
     for path in PACKAGE.rglob("*.html"):
-        texts |= set(re.findall(r'\b_\("((?:[^"\\]|\\.)*)"', path.read_text(encoding="utf-8")))
+        alone, counts = in_template(path.read_text(encoding="utf-8"))
+        texts |= alone
+        plurals |= counts
+    texts |= {*DELIMITERS, *(words for words, _ in OTHER_TOOLS), *DATE_STEPS}
     texts |= {one for about in registered().values() for one in (about.summary, about.needs, *about.prevention)}
     texts |= (
         {about.story for about in registered().values()}
@@ -107,8 +172,22 @@ def used() -> tuple[set[str], set[tuple[str, str]]]:
         texts |= set(re.findall(r'measure="[^"]*?: ([^"]+)"', path.read_text(encoding="utf-8")))
     texts |= {"(everyone's group known)", "(with a register of people)", "(from the files alone)", "and", "or"}
     things = {("release", "releases"), ("row", "rows"), ("person", "people"), ("group", "groups")}
+    things |= {(one, f"{one}s") for one in ("second", "minute")}
     plurals |= {(f"{{count}} {one}", f"{{count}} {many}") for one, many in things}
     return {one for one in texts if one}, plurals
+
+
+@pytest.mark.parametrize(
+    "path", sorted(one for one in PACKAGE.rglob("*.html") if one.stem != "evidence"), ids=lambda path: path.stem
+)
+def test_a_template_has_no_words_of_its_own(path: Path) -> None:
+    assert outside(path.read_text(encoding="utf-8")) == set()
+
+
+def test_words_outside_of_messages_are_found() -> None:
+    source = """<p title="of it">Read {{ _("this") }} or {{ "that thing" if x else _("all") }} <code>k</code></p>"""
+    assert outside(source) == {"of it", "Read  or", "that thing"}
+    assert in_template(source) == ({"this", "all"}, set())
 
 
 def places(message: str) -> set[str]:

@@ -92,7 +92,7 @@ class Client:
             page = self.get(answer.place)
             if page.status == 303:
                 return self.get(page.place)
-            if "Cancel" not in page.text:
+            if "/cancel" not in page.text:
                 return page
             time.sleep(0.1)
         raise AssertionError("the job does not end")

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from reissue.attacks.findings import Findings
 from reissue.files.tables import write_text
-from reissue.language import current, text
+from reissue.language import counted, current, localized, text
 from reissue.ledger.recorded import Recorded
 from reissue.outcome.costs import Costs, cost_of
 from reissue.outcome.costs import view_of as costs_view
@@ -30,7 +30,7 @@ from reissue.publishing.turn import PublicationInMemory
 from reissue.report.charts import frontier_chart, growth_chart, interval_chart
 from reissue.report.pictures import drawing
 from reissue.utility import Transitions, Utility
-from reissue.words import number
+from reissue.words import number, percent
 
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
@@ -132,8 +132,19 @@ def environment() -> Environment:
     )
     environment.filters |= {"code": _code, "number": number, "drawing": drawing, "intervals": interval_chart}
     environment.globals |= {"symbols": _SYMBOLS, "inputs": INPUTS, "version": __version__}
-    environment.globals |= {"_": text, "language": current}
+    environment.filters |= {"percent": percent, "localized": localized, "whole": _whole}
+    environment.globals |= {"_": _message, "counted": counted, "language": current}
     return environment
+
+
+def _message(message: str, **values: object) -> Markup:
+    """A message in the current language; values are escaped unless they are markup already."""
+    said = escape(text(message))
+    return said.format(**values) if values else said
+
+
+def _whole(count: float) -> str:
+    return localized(f"{count:,.0f}")
 
 
 def _code(sentence: str) -> Markup:

@@ -18,9 +18,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reissue.errors import NO_MEMORY, InternalError, ReissueError
+from reissue.language import speaking, text
 from reissue.web.jobs import BusyError
 from reissue.web.numbers import NotFoundError, whole_number
-from reissue.web.pages import refused
+from reissue.web.pages import LANGUAGE, refused
+from reissue.words import number
 
 __all__ = ["LARGEST", "PATIENCE", "SMALL", "AccessGuard", "Keys", "TooLargeError"]
 
@@ -99,9 +101,10 @@ class AccessGuard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            answer = self._refusal(scope) or self._entry(scope)
-            app = self._guarded if answer is None else answer
-            await app(scope, receive, _with_headers(send))
+            with speaking(_language(scope)):
+                answer = self._refusal(scope) or self._entry(scope)
+                app = self._guarded if answer is None else answer
+                await app(scope, receive, _with_headers(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -115,14 +118,14 @@ class AccessGuard:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts():
-            return refused(421, "This server answers under its own address only.")
+            return refused(421, text("This server answers under its own address only."))
         own = f"http://{hosts[0].lower()}"
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site")
         foreign = site not in {None, "same-origin", "none"} and not _tokens(scope)
         if any(origin.lower() != own for origin in origins) or foreign:
-            return refused(403, "This request comes from another page, and only our own pages may ask.")
+            return refused(403, text("This request comes from another page, and only our own pages may ask."))
         if scope["method"] not in {"GET", "HEAD"} and not origins and site != "same-origin":
-            return refused(403, "This request does not say which page it comes from.")
+            return refused(403, text("This request does not say which page it comes from."))
         length = headers.get("content-length", "0")
         brought = whole_number(length)
         if brought is None or brought > self._most(scope):
@@ -140,12 +143,14 @@ class AccessGuard:
         tokens = _tokens(scope)
         if tokens:
             if not inside and not self.keys.exchange(tokens[0]):
-                return refused(403, "This address was used before, or is not whole. Start `reissue open` again.")
+                return refused(403, text("This address was used before, or is not whole. Start `reissue open` again."))
             # A browser that came from another page, such as our private file, sends the cookie from our own page on.
             answer = HTMLResponse(_ENTERED)
             answer.set_cookie(self.cookie, self.keys.session, httponly=True, samesite="strict", path="/")
             return answer
-        return None if inside else refused(403, "Come in by the address that `reissue open` shows in the terminal.")
+        return (
+            None if inside else refused(403, text("Come in by the address that `reissue open` shows in the terminal."))
+        )
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; count what comes in, and end every error here."""
@@ -184,12 +189,14 @@ class AccessGuard:
         if isinstance(problem, TooLargeError):
             return refused(413, self._too_large(scope), back)
         if isinstance(problem, TooSlowError):
-            return refused(408, "This request did not arrive in time. Send it again.", back)
+            return refused(408, text("This request did not arrive in time. Send it again."), back)
         if isinstance(problem, MemoryError):
             return refused(400, NO_MEMORY, back)
         if isinstance(problem, ReissueError) and not isinstance(problem, InternalError):
             return refused(_CODES.get(type(problem), 400), str(problem), back)
-        return refused(500, f"A bug in Reissue ({type(problem).__name__}). Nothing was recorded by this page.")
+        return refused(
+            500, text("A bug in Reissue ({what}). Nothing was recorded by this page.", what=type(problem).__name__)
+        )
 
     def _back(self, scope: Scope) -> str:
         """The path of our own page that a form was sent from; nothing for what was only looked at."""
@@ -201,7 +208,8 @@ class AccessGuard:
         return self.largest if scope["path"].endswith(self.uploads) and self.uploads else self.small
 
     def _too_large(self, scope: Scope) -> str:
-        return f"That is too much at once: at most {self._most(scope) / 2**20:,.0f} MB may come in one form."
+        most = number(self._most(scope) // 2**20)
+        return text("That is too much at once: at most {most} MB may come in one form.", most=most)
 
 
 def _tokens(scope: Scope) -> list[str]:
@@ -219,6 +227,12 @@ async def _read_away(receive: Receive, most: int) -> None:
         taken += len(message.get("body", b""))
         if not message.get("more_body"):
             return
+
+
+def _language(scope: Scope) -> str:
+    """The language that was chosen on a page, else the one that the browser asks for."""
+    headers = Headers(scope=scope)
+    return _cookie(headers, LANGUAGE) or headers.get("accept-language", "")
 
 
 def _same(given: str, right: str) -> bool:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reissue.attacks import registered as attacks
 from reissue.files.staging import scratch_folder
+from reissue.language import text
 from reissue.methods import registered as methods
 from reissue.web.access import LARGEST, PATIENCE, AccessGuard, Keys
 from reissue.web.pages import prepare, refused
@@ -73,4 +74,4 @@ def _load(shelf: Shelf) -> None:
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    await refused(404, "Nothing is found under this address.")(scope, receive, send)
+    await refused(404, text("Nothing is found under this address."))(scope, receive, send)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import InputError
+from reissue.language import current, text
 from reissue.words import plural
 
 __all__ = ["BusyError", "Jobs", "PieceOfWork", "State"]
@@ -74,8 +75,8 @@ class PieceOfWork:
             return ""
         seconds = spent * (1 - self.share) / self.share
         if seconds < 55:
-            return f"about {plural(max(5 * round(seconds / 5), 5), 'second')} left"
-        return f"about {plural(round(seconds / 60), 'minute')} left"
+            return text("about {time} left", time=plural(max(5 * round(seconds / 5), 5), "second"))
+        return text("about {time} left", time=plural(round(seconds / 60), "minute"))
 
     @property
     def points(self) -> Mapping[str, Any]:
@@ -109,14 +110,14 @@ class Jobs:
     def find(self, name: str) -> PieceOfWork:
         """The job of a name."""
         if name not in self._all:
-            raise InputError("This is not here any more: begin again.")
+            raise InputError(text("This is not here any more: begin again."))
         return self._all[name]
 
     def done(self, name: str) -> PieceOfWork:
         """The same, if something has come of it."""
         job = self.find(name)
         if job.state != State.DONE:
-            raise InputError("This is not done.")
+            raise InputError(text("This is not done."))
         return job
 
     async def start(
@@ -131,11 +132,13 @@ class Jobs:
     ) -> PieceOfWork:
         """Begin a job; `{job}` in the address of its outcome is its name."""
         if self.running is not None:
-            raise BusyError("Something is under way already, and only one thing is done at a time.")
+            raise BusyError(text("Something is under way already, and only one thing is done at a time."))
         name = secrets.token_hex(8)
         folder = self.folder / f"job-{name}"
         folder.mkdir(mode=0o700)
-        (folder / "job.json").write_text(json.dumps({"verb": verb, "given": given}), encoding="utf-8")
+        (folder / "job.json").write_text(
+            json.dumps({"verb": verb, "given": given, "language": current()}), encoding="utf-8"
+        )
         job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended, verb, back)
         self._forget()
         job.process = await asyncio.create_subprocess_exec(
@@ -195,11 +198,11 @@ def _conclude(job: PieceOfWork, code: int) -> None:
     with suppress(OSError, ValueError):
         said = json.loads((job.folder / "outcome.json").read_text(encoding="utf-8"))
     if job.state == State.CANCELLED:
-        job.problem = _CANCELLED
+        job.problem = text(_CANCELLED)
     elif code == 0 and "outcome" in said:
         job.state, job.outcome, job.share = State.DONE, said["outcome"], 1.0
         return
     else:
         job.state = State.FAILED
-        job.problem = said.get("problem") or _BUG.format(what=said.get("what", f"it ended with {code}"))
+        job.problem = said.get("problem") or text(_BUG, what=said.get("what", f"{code}"))
     shutil.rmtree(job.folder, ignore_errors=True)

@@ -6,6 +6,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from reissue.errors import InputError
+from reissue.language import text
 
 __all__ = ["NotFoundError", "at", "number_of", "places_of", "release_number", "whole_number"]
 
@@ -18,20 +19,20 @@ class NotFoundError(InputError):
     """Nothing is found under an address."""
 
 
-def whole_number(text: str) -> int | None:
-    """Return the number that a text says; None if it says none."""
-    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+def whole_number(typed: str) -> int | None:
+    """Return the number that was typed; None if it says none."""
+    return int(typed) if typed.isdecimal() and len(typed) <= _DIGITS else None
 
 
 def places_of(texts: Sequence[str], things: Sequence[object]) -> list[int]:
     """Return the places in a list that texts name; what is no place is left out."""
-    numbers = [whole_number(text) for text in texts]
+    numbers = [whole_number(one) for one in texts]
     return [number for number in numbers if number is not None and number < len(things)]
 
 
-def at(things: Sequence[Thing], text: str, problem: str) -> Thing:
+def at(things: Sequence[Thing], place: str, problem: str) -> Thing:
     """Return what is at the place that a text names; the problem is said if nothing is."""
-    found = places_of([text], things)
+    found = places_of([place], things)
     if not found:
         raise NotFoundError(problem)
     return things[found[0]]
@@ -41,16 +42,17 @@ def release_number(request: Request) -> int:
     """Return the number of a release in an address."""
     number = whole_number(request.path_params["number"])
     if number is None:
-        raise NotFoundError("A release has a number: 1 is the first.")
+        raise NotFoundError(text("A release has a number: 1 is the first."))
     return number
 
 
-def number_of(text: str, low: float, high: float) -> float:
+def number_of(typed: str, low: float, high: float) -> float:
     """A number that a field holds."""
     try:
-        value = float(text)
+        value = float(typed)
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise InputError(f"Of the numbers one must be between {low:g} and {high:g}. Go back and correct it.")
+        said = text("Of the numbers one must be between {low} and {high}. Go back and correct it.", low=low, high=high)
+        raise InputError(said)
     return value

@@ -13,13 +13,14 @@ from starlette.responses import HTMLResponse, Response
 
 from reissue._version import __version__
 from reissue.files.places import FORMATS
+from reissue.language import text
 from reissue.report.page import environment
 from reissue.web.workspace import workspace_of
 
-__all__ = ["fragment", "prepare", "refused", "report", "show"]
+__all__ = ["LANGUAGE", "OTHER_TOOLS", "fragment", "prepare", "refused", "report", "show"]
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_OTHER_TOOLS = (
+OTHER_TOOLS = (
     ("ARX: one level for a whole column", "incognito"),
     ("anjana: one level for a whole column", "incognito"),
     ("Mondrian, of any tool", "mondrian"),
@@ -37,6 +38,9 @@ _STATUS = {
     421: "Another address",
     500: "Something went wrong",
 }
+LANGUAGE = "reissue-language"
+"""The cookie of the language that was chosen."""
+_NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 
 
 @cache
@@ -45,7 +49,7 @@ def _environment() -> Environment:
     loader = ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])])
     own = shared.overlay(loader=loader, auto_reload=False)
     own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz")), "excel": bool(find_spec("xlsxwriter"))}
-    own.globals |= {"other_tools": _OTHER_TOOLS}
+    own.globals |= {"other_tools": OTHER_TOOLS, "languages": _NAMES}
     return own
 
 
@@ -69,7 +73,7 @@ def show(request: Request, name: str, /, **context: Any) -> HTMLResponse:
 
 def refused(status: int, message: str, back: str = "") -> Response:
     """A page that says no; `back` is the page of ours that the request came from, if one is known."""
-    title = _STATUS.get(status, "Sorry")
+    title = text(_STATUS[status if status in _STATUS else 500])
     page = fragment("refused.html", running=None, path="", title=title, message=message, back=back)
     return HTMLResponse(page, status)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from reissue.errors import InputError
 from reissue.files.places import LEDGER_FILE, state_folder
 from reissue.files.tables import write_private
+from reissue.language import text
 from reissue.ledger.store import is_url
 from reissue.web.uploads import plain_name
 
@@ -48,7 +49,7 @@ class Shelf:
         """The place of a short name."""
         places = self.places()
         if short not in places:
-            raise InputError("This ledger is not there. Open it by `reissue open LEDGER`.")
+            raise InputError(text("This ledger is not there. Open it by `reissue open LEDGER`."))
         return places[short]
 
     @staticmethod
@@ -60,10 +61,14 @@ class Shelf:
         """The place of a ledger that is to begin: a folder of this name, never a path."""
         plain = plain_name(name)
         if plain != name.strip() or not name.strip():
-            raise InputError("Name the ledger with letters, digits, dots and dashes, for example hospital.ledger.")
+            raise InputError(
+                text("Name the ledger with letters, digits, dots and dashes, for example hospital.ledger.")
+            )
         if (self.folder / plain / LEDGER_FILE).is_file():
             raise InputError(
-                "There is a ledger of this name already. Choose another name, or go to its page and publish there."
+                text(
+                    "There is a ledger of this name already. Choose another name, or go to its page and publish there."
+                )
             )
         return str(self.folder / plain)
 
@@ -73,7 +78,7 @@ class Shelf:
         place = path if path.is_absolute() else self.folder / path
         if not folder.strip() or is_url(folder) or not (place / LEDGER_FILE).is_file():
             raise InputError(
-                "There is no ledger in this folder. A ledger is a folder with a file `ledger.sqlite` in it."
+                text("There is no ledger in this folder. A ledger is a folder with a file `ledger.sqlite` in it.")
             )
         return self.remember(str(place))
 

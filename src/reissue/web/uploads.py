@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reissue.errors import InputError
+from reissue.language import text
 
 __all__ = ["Desk", "Desks", "plain_name"]
 
@@ -52,7 +53,7 @@ class Desk:
     def refuse_without(self, kind: str) -> None:
         """Stop where no file was sent."""
         if not self.files.get(kind):
-            raise InputError("No file was chosen. Go back and choose one.")
+            raise InputError(text("No file was chosen. Go back and choose one."))
 
     @property
     def schema(self) -> str:
@@ -60,7 +61,7 @@ class Desk:
         files = self.files.get("schema", [])
         found = [path for path in files if path.suffix.lower() == ".toml"]
         if files and len(found) != 1:
-            raise InputError("Give one schema, a .toml file, and with it the other files that it names.")
+            raise InputError(text("Give one schema, a .toml file, and with it the other files that it names."))
         return str(found[0]) if found else ""
 
     def clear(self) -> None:
@@ -107,7 +108,9 @@ class Desks:
     def find(self, name: str) -> Desk:
         """The desk of a name."""
         if name not in self._open:
-            raise InputError("These files are not here any more: they are removed when work on them ends. Begin again.")
+            raise InputError(
+                text("These files are not here any more: they are removed when work on them ends. Begin again.")
+            )
         desk = self._open[name]
         desk.touched = time.monotonic()
         return desk

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import NO_MEMORY, InternalError, ReissueError
+from reissue.language import speaking
 from reissue.web.work import Tell, verb
 from reissue.web.work.wording import for_page
 
@@ -47,6 +48,11 @@ def main() -> int:
 
 def _outcome(folder: Path, tell: Tell) -> tuple[int, dict[str, Any]]:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    with speaking(job["language"]):
+        return _done(job, folder, tell)
+
+
+def _done(job: dict[str, Any], folder: Path, tell: Tell) -> tuple[int, dict[str, Any]]:
     try:
         return 0, {"outcome": verb(job["verb"])(job["given"], folder, tell)}
     except ReissueError as problem:

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.attacks import registered as attacks
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.methods import registered as methods
 from reissue.schema import Role
 from reissue.web.jobs import PieceOfWork, State
@@ -29,6 +30,10 @@ _ROLES: Mapping[Role, str] = {
     Role.DROP: "leave it out",
 }
 """Roles that a column of a published file can have, in words."""
+
+
+def _roles() -> dict[Role, str]:
+    return {role: text(_ROLES[role]) for role in _ROLES}
 
 
 async def begin(request: Request) -> Response:
@@ -62,7 +67,9 @@ async def _look(workspace: Workspace, desk: Desk) -> PieceOfWork:
     given = {"published": _texts(desk.files["published"]), "delimiter": desk.notes["delimiter"]}
     after = f"/audit/read/{desk.name}"
     back = after if "seen" in desk.notes else ""
-    return await workspace.jobs.start("look", given, title="Reading the files", after=after, back=back, ended=ended)
+    return await workspace.jobs.start(
+        "look", given, title=text("Reading the files"), after=after, back=back, ended=ended
+    )
 
 
 async def read(request: Request) -> Response:
@@ -70,11 +77,11 @@ async def read(request: Request) -> Response:
     desk = workspace_of(request).desks.find(request.path_params["desk"])
     seen: Any = desk.notes.get("seen")
     if seen is None:
-        raise InputError("The schema file says what the columns are: nothing was guessed.")
+        raise InputError(text("The schema file says what the columns are: nothing was guessed."))
     said: Any = desk.notes.get("given", {})
     seen = {**seen, "columns": {**seen["columns"], **said.get("roles", {})}}
     names = {"methods": sorted(methods()), "attacks": sorted(attacks())}
-    return show(request, "read.html", desk=desk, seen=seen, said=said, roles=_ROLES, **names)
+    return show(request, "read.html", desk=desk, seen=seen, said=said, roles=_roles(), **names)
 
 
 async def attack(request: Request) -> Response:
@@ -104,10 +111,12 @@ def _refuse_roles(roles: Mapping[str, str]) -> None:
     """Before the files are gone: what no attack could begin with."""
     for role in (Role.SENSITIVE, Role.IDENTIFIER, Role.PROVIDER):
         if list(roles.values()).count(role) > 1:
-            raise InputError(f"Only one column can be the one that “{_ROLES[role]}”. Go back and choose one.")
+            raise InputError(
+                text("Only one column can be the one that “{role}”. Go back and choose one.", role=_roles()[role])
+            )
     for role in (Role.QUASI, Role.SENSITIVE):
         if role not in roles.values():
-            raise InputError(f"No column is one that “{_ROLES[role]}”. Go back and choose one.")
+            raise InputError(text("No column is one that “{role}”. Go back and choose one.", role=_roles()[role]))
 
 
 async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
@@ -133,7 +142,9 @@ async def _attack(workspace: Workspace, desk: Desk, sent: Sent) -> PieceOfWork:
             workspace.desks.clear(desk)
 
     after = "/audit/of/{job}"
-    return await workspace.jobs.start("audit", given, title="Attacking the files", after=after, back=back, ended=ended)
+    return await workspace.jobs.start(
+        "audit", given, title=text("Attacking the files"), after=after, back=back, ended=ended
+    )
 
 
 def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
@@ -164,13 +175,13 @@ async def person(request: Request) -> Response:
     workspace, audit = workspace_of(request), request.path_params["job"]
     job = workspace.jobs.done(audit)
     if workspace.desks.known(job.given["desk"]) is None:
-        raise InputError("The files are not here any more: begin again.")
+        raise InputError(text("The files are not here any more: begin again."))
     async with read_form(request) as sent:
         if not sent.text("person"):
-            raise InputError("Write who it is, as the files do.")
+            raise InputError(text("Write who it is, as the files do."))
         given = {**job.given, "person": sent.text("person"), "audit": audit}
     back, after = f"/audit/of/{audit}", "/jobs/{job}/files/person.html"
-    looking = await workspace.jobs.start("person", given, title="Looking at one person", after=after, back=back)
+    looking = await workspace.jobs.start("person", given, title=text("Looking at one person"), after=after, back=back)
     return RedirectResponse(f"/jobs/{looking.name}", 303)
 
 

@@ -10,6 +10,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.web.uploads import Desk
 
 __all__ = ["DELIMITERS", "Sent", "read_form"]
@@ -70,7 +71,7 @@ async def read_form(request: Request) -> AsyncIterator[Sent]:
     try:
         form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS)
     except (MultiPartException, KeyError):
-        raise InputError("This form could not be read.") from None
+        raise InputError(text("This form could not be read.")) from None
     try:
         yield Sent(form)
     finally:

@@ -1,5 +1,6 @@
 """Home, and what every page loads."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -11,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import ReissueError
+from reissue.language import preferred, text
 from reissue.ledger import Ledger
 from reissue.ledger.store import is_url
 from reissue.web.jobs import PieceOfWork, State
-from reissue.web.pages import refused, show
+from reissue.web.pages import LANGUAGE, refused, show
 from reissue.web.routes.forms import read_form
 from reissue.web.workspace import workspace_of
 from reissue.words import plural
@@ -22,6 +24,10 @@ from reissue.words import plural
 __all__ = ["ROUTES", "said"]
 
 _DEMO = "reissue-demo"
+_YEAR = 365 * 24 * 60 * 60
+"""Seconds that a language is remembered."""
+_OWN_PAGE = re.compile(r"/(?!/)[\w/.-]*")
+"""Where a form may lead back to: a path of ours, never another host."""
 _OPENED = 6
 """Ledgers of which the first page says how far they are."""
 _WEB = files("reissue.web") / "static"
@@ -59,8 +65,8 @@ def _how_far(place: str, number: int) -> str:
         return ""
     with suppress(ReissueError), Ledger.open(place) as book:
         releases = book.releases
-        last = f", last {releases[-1].record.time[:10]}" if releases else ""
-        return f"{plural(len(releases), 'release')}{last}"
+        said = plural(len(releases), "release")
+        return text("{releases}, last {day}", releases=said, day=releases[-1].record.time[:10]) if releases else said
     return ""
 
 
@@ -83,16 +89,33 @@ async def play(request: Request) -> Response:
             workspace.shelf.remember(str(out / "ledger"))
 
     given = {"out": str(out)}
-    job = await workspace.jobs.start("play", given, title="Playing the demo", after=f"/ledgers/{ledger}", ended=ended)
+    job = await workspace.jobs.start(
+        "play", given, title=text("Playing the demo"), after=f"/ledgers/{ledger}", ended=ended
+    )
     return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def speak(request: Request) -> Response:
+    """Remember the language that was chosen, and go back to the page."""
+    async with read_form(request) as sent:
+        page, chosen = sent.text("page"), preferred(sent.text("language"))
+    answer = RedirectResponse(page if _OWN_PAGE.fullmatch(page) else "/", 303)
+    answer.set_cookie(LANGUAGE, chosen, max_age=_YEAR, httponly=True, samesite="strict", path="/")
+    return answer
 
 
 async def static(request: Request) -> Response:
     """Style, scripts and the icon."""
     found = _STATIC.get(request.path_params["name"])
     if found is None:
-        return refused(404, "Nothing is found under this address.")
+        return refused(404, text("Nothing is found under this address."))
     return Response(found[0].read_bytes(), media_type=found[1], headers={"Cache-Control": "no-cache"})
 
 
-ROUTES = (("GET", "/", home), ("POST", "/ledgers", take), ("POST", "/demo", play), ("GET", "/static/{name}", static))
+ROUTES = (
+    ("GET", "/", home),
+    ("POST", "/ledgers", take),
+    ("POST", "/demo", play),
+    ("POST", "/language", speak),
+    ("GET", "/static/{name}", static),
+)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import fragment, report, show
 from reissue.web.workspace import workspace_of
@@ -101,7 +102,7 @@ async def file(request: Request) -> Response:
     job, name = workspace_of(request).jobs.done(request.path_params["job"]), request.path_params["name"]
     path = job.folder / name
     if name not in _FILES or not path.is_file():
-        raise InputError("There is no such file here.")
+        raise InputError(text("There is no such file here."))
     if "download" in request.query_params or not name.endswith(".html"):
         return FileResponse(path, media_type=_FILES[name], filename=name)
     return report(path.read_text(encoding="utf-8"))

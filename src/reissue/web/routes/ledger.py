@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from reissue.errors import InputError
 from reissue.files.places import second_path
 from reissue.files.staging import scratch_folder
+from reissue.language import text
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders, releases_of, versions_of
 from reissue.outcome.series import figures_of_record, loss_of, mark_of, policy_words, risk_of
@@ -93,10 +94,10 @@ async def export(request: Request) -> Response:
     number, ending = release_number(request), request.path_params["ending"]
     kind = _FORMATS.get(f".{ending}")
     if kind is None:
-        raise InputError(f"A release is written as one of {', '.join(_FORMATS)}.")
+        raise InputError(text("A release is written as one of {endings}.", endings=", ".join(_FORMATS)))
     part = request.query_params.get("table", "0")
     files = await run_in_threadpool(_exported, _place(request), number, f"release-{number}.{ending}")
-    name, content = at(files, part, "The release has no such table.")
+    name, content = at(files, part, text("The release has no such table."))
     return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
@@ -115,7 +116,9 @@ async def withdraw(request: Request) -> Response:
     place, number = _place(request), release_number(request)
     async with read_form(request) as sent:
         if not sent.text("sure"):
-            raise InputError("Tick that nobody outside has it: a release that somebody has must never be withdrawn.")
+            raise InputError(
+                text("Tick that nobody outside has it: a release that somebody has must never be withdrawn.")
+            )
         await run_in_threadpool(_withdraw, place, number, sent.text("why"))
     return RedirectResponse(f"/ledgers/{request.path_params['ledger']}/releases/{number}", 303)
 
@@ -130,7 +133,7 @@ async def verify(request: Request) -> Response:
     after = f"/ledgers/{request.path_params['ledger']}/verified/{{job}}"
     async with read_form(request) as sent:
         given = {"ledger": _place(request), "head": sent.text("head")}
-    job = await workspace_of(request).jobs.start("verify", given, title="Verifying the ledger", after=after)
+    job = await workspace_of(request).jobs.start("verify", given, title=text("Verifying the ledger"), after=after)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.outcome.plan import setting_of
 from reissue.publishing.plan import Outcome, Plan, Setting
 from reissue.web.jobs import BusyError, PieceOfWork, State
@@ -35,7 +36,7 @@ def _base(made: Plan, method: str) -> Setting:
     """A setting of the method to begin from, one whose values are true if there is one: those have k and l."""
     alike = [one.setting for one in made.outcomes if one.setting.method == method]
     if not alike:
-        raise InputError("Choose one of the methods that the plan has tried.")
+        raise InputError(text("Choose one of the methods that the plan has tried."))
     return min(alike, key=lambda one: one.randomized)
 
 
@@ -46,7 +47,7 @@ async def look(request: Request) -> Response:
         name = sent.text("setting")
     found = next((one.setting for one in made.outcomes if one.setting.name == name), None)
     if found is None:
-        raise InputError("There is no such setting in the plan.")
+        raise InputError(text("There is no such setting in the plan."))
     return await _try(request, desk, made, found)
 
 
@@ -54,7 +55,7 @@ async def _try(request: Request, desk: Desk, made: Plan, setting: Setting) -> Re
     """Start it, in place of what was being tried before; where the browser slides, the page stays."""
     workspace, tried = workspace_of(request), desk.notes["tried"]
     if not isinstance(tried, dict):
-        raise InputError("This is not done yet.")
+        raise InputError(text("This is not done yet."))
     job = tried.get(setting.name)
     if job is None or job.state not in {State.RUNNING, State.DONE}:
         await _make_way(workspace, desk)
@@ -89,7 +90,9 @@ async def _start(workspace: Workspace, desk: Desk, made: Plan, setting: Setting)
         "setting": {**asdict(setting), "options": dict(setting.options), "drawing": dict(setting.drawing)},
     }
     after = f"/plan/{desk.name}/beside/{{job}}"
-    return await workspace.jobs.start("try_own", given, title=f"Trying {setting.name}", after=after)
+    return await workspace.jobs.start(
+        "try_own", given, title=text("Trying {setting}", setting=setting.name), after=after
+    )
 
 
 async def following(request: Request) -> Response:
@@ -125,7 +128,7 @@ async def ask(request: Request) -> Response:
         asked = {"cross": [sent.text("down"), sent.text("across")], "model": sent.text("model")}
     given = {**first.given, **asked, "folder": str(first.folder), "tried": first.name}
     after = f"/plan/{desk.name}/beside/{{job}}"
-    job = await workspace.jobs.start("compare_tables", given, title="Comparing before and after", after=after)
+    job = await workspace.jobs.start("compare_tables", given, title=text("Comparing before and after"), after=after)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.outcome.plan import view_of
 from reissue.publishing.plan import Outcome, Plan, policy_toml, with_policy
 from reissue.report.charts import frontier_chart
@@ -42,7 +43,7 @@ async def start(request: Request) -> Response:
             desk.notes |= {"plan": job, "tried": {}}
 
     after = f"/plan/{desk.name}"
-    job = await workspace.jobs.start("plan_series", given, title="Planning", after=after, ended=ended)
+    job = await workspace.jobs.start("plan_series", given, title=text("Planning"), after=after, ended=ended)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -67,7 +68,7 @@ def plan_of(request: Request) -> tuple[Desk, PieceOfWork, Plan]:
     desk = workspace_of(request).desks.find(request.path_params["desk"])
     job = desk.notes.get("plan")
     if not isinstance(job, PieceOfWork):
-        raise InputError("This is not done yet.")
+        raise InputError(text("This is not done yet."))
     tried: Any = desk.notes["tried"]
     more = [Outcome.of(one.outcome["outcome"]) for one in tried.values() if one.state == State.DONE]
     return desk, job, Plan.of(job.outcome["plan"]).with_more(more)
@@ -97,9 +98,9 @@ async def planned(request: Request) -> Response:
 async def policy_file(request: Request) -> Response:
     """The schema with the policy of a setting."""
     desk, _, made = plan_of(request)
-    text = _policy(desk, made, request.query_params)
+    said = _policy(desk, made, request.query_params)
     headers = {"Content-Disposition": 'attachment; filename="schema.toml"'}
-    return Response(text, media_type="application/toml", headers=headers)
+    return Response(said, media_type="application/toml", headers=headers)
 
 
 def _policy(desk: Desk, made: Plan, asked: Mapping[str, str]) -> str:
@@ -108,10 +109,10 @@ def _policy(desk: Desk, made: Plan, asked: Mapping[str, str]) -> str:
     fine = {one.setting.name: one for one in made.outcomes if one.verdict == "withstood"}
     chosen = fine.get(asked.get("setting", ""))
     if chosen is None:
-        raise InputError("Choose a setting that withstood all waves.")
-    text = policy_toml(replace(made, recommended=chosen)) or ""
+        raise InputError(text("Choose a setting that withstood all waves."))
+    policy = policy_toml(replace(made, recommended=chosen)) or ""
     schema = (desk.folder / "schema.toml").read_text(encoding="utf-8")
-    return with_policy(schema, text, force=True, updates=bool(made.updates))
+    return with_policy(schema, policy, force=True, updates=bool(made.updates))
 
 
 async def choose(request: Request) -> Response:
@@ -120,12 +121,12 @@ async def choose(request: Request) -> Response:
     desk, _, made = plan_of(request)
     async with read_form(request) as sent:
         place = workspace.shelf.new(sent.text("name"))
-        text = _policy(desk, made, {"limit": sent.text("limit"), "setting": sent.text("setting")})
+        policy = _policy(desk, made, {"limit": sent.text("limit"), "setting": sent.text("setting")})
         wave = next((path for path in desk.files["wave"] if path.name == sent.text("wave")), desk.files["wave"][0])
         more: dict[str, Any] = {"recipients": recipients_of(sent), "dated": day_of_table(sent)}
         more |= dict.fromkeys(("newcomers", "unchanged", "lookalikes"), False)
     schema = desk.folder / "policy.toml"
-    schema.write_text(text, encoding="utf-8")
+    schema.write_text(policy, encoding="utf-8")
     given: dict[str, Any] = {"ledger": place, "table": str(wave), "schema": str(schema)}
     desk.notes["given"] = {**given, **more, "delimiter": desk.notes["delimiter"]}
     tried = await rehearse(workspace, desk)

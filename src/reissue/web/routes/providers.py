@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.ledger import Ledger
 from reissue.web.jobs import PieceOfWork
 from reissue.web.numbers import places_of, release_number
@@ -52,7 +53,7 @@ def _told(place: str, number: int) -> Sequence[str]:
     with Ledger.open(place) as book:
         one = book.release(number)
     if not one.told:
-        raise InputError("It is not recorded who contributed to this release.")
+        raise InputError(text("It is not recorded who contributed to this release."))
     return (f"Release {number} of {Path(place).name}", *one.told)
 
 
@@ -84,7 +85,7 @@ async def look_over_series(request: Request) -> Response:
             job = await workspace.jobs.start(
                 "collude_over_series",
                 given,
-                title="Looking at all releases as providers would",
+                title=text("Looking at all releases as providers would"),
                 after=f"/ledgers/{short}/providers/over/{{job}}",
                 ended=lambda _: workspace.desks.clear(desk),
             )
@@ -104,7 +105,9 @@ async def _collude(workspace: Workspace, given: Mapping[str, Any], after: str, d
         if desk is not None:
             workspace.desks.clear(desk)
 
-    return await workspace.jobs.start("collude", given, title="Looking as providers would", after=after, ended=ended)
+    return await workspace.jobs.start(
+        "collude", given, title=text("Looking as providers would"), after=after, ended=ended
+    )
 
 
 async def looked(request: Request) -> Response:
@@ -147,7 +150,7 @@ async def ask(request: Request) -> Response:
 def _view(job: PieceOfWork) -> Mapping[str, Any]:
     found: Mapping[str, Any] | None = job.outcome.get("providers")
     if not found:
-        raise InputError("The schema names no column that says who contributed a record.")
+        raise InputError(text("The schema names no column that says who contributed a record."))
     return found
 
 

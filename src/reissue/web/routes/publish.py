@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.language import text
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders
 from reissue.ledger.store import NoLedgerError
@@ -102,7 +103,9 @@ def day_of_table(sent: Sent) -> str:
     """The day that the table shows; it may be left out only on purpose."""
     day = sent.text("dated")
     if not day and not sent.text("undated"):
-        raise InputError("Say which day the table shows, or tick that it has none: a wrong month is noticed by it.")
+        raise InputError(
+            text("Say which day the table shows, or tick that it has none: a wrong month is noticed by it.")
+        )
     return day
 
 
@@ -136,12 +139,12 @@ async def rehearse(workspace: Workspace, desk: Desk) -> PieceOfWork:
 
     given, address = _mapping(desk.notes["given"]), f"/publish/{desk.name}"
     places = {"after": address, "back": f"{address}/form"}
-    return await workspace.jobs.start("rehearse", given, title="Trying the release", ended=ended, **places)
+    return await workspace.jobs.start("rehearse", given, title=text("Trying the release"), ended=ended, **places)
 
 
 def _mapping(given: object) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise InputError("This is not here any more: begin again.")
+        raise InputError(text("This is not here any more: begin again."))
     return given
 
 
@@ -151,7 +154,7 @@ def tried(request: Request) -> tuple[Workspace, Desk, PieceOfWork]:
     desk = workspace.desks.find(request.path_params["desk"])
     job = desk.notes.get("job")
     if not isinstance(job, PieceOfWork):
-        raise InputError("This is not done yet.")
+        raise InputError(text("This is not done yet."))
     return workspace, desk, job
 
 
@@ -176,9 +179,9 @@ async def change(request: Request) -> Response:
     given = _mapping(desk.notes["given"])
     place = request.path_params["place"]
     offered = last.outcome["steps"] if last.outcome["refused"] else (last.outcome["price"] or {}).get("cheaper", [])
-    chosen = at(offered, place, "There is no such change.")["change"]
+    chosen = at(offered, place, text("There is no such change."))["change"]
     if chosen is None:
-        raise InputError("There is no such change.")
+        raise InputError(text("There is no such change."))
     await run_in_threadpool(_changed, given, Change(chosen["sentence"], chosen["sections"]))
     job = await rehearse(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
@@ -199,7 +202,7 @@ async def publish(request: Request) -> Response:
     workspace, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     if last.outcome.get("refused", True):
-        raise InputError("This release was refused: it cannot be published as it is.")
+        raise InputError(text("This release was refused: it cannot be published as it is."))
 
     def ended(job: PieceOfWork) -> None:
         if job.state == State.DONE:
@@ -207,7 +210,7 @@ async def publish(request: Request) -> Response:
             workspace.shelf.remember(given["ledger"])
 
     places = {"after": "/published/{job}", "back": f"/publish/{desk.name}"}
-    job = await workspace.jobs.start("publish", given, title="Publishing", ended=ended, **places)
+    job = await workspace.jobs.start("publish", given, title=text("Publishing"), ended=ended, **places)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

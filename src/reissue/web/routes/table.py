@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError, TaxonomyError
+from reissue.language import text
 from reissue.proposing.column_form import ColumnChoice, schema_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import DATE_STEPS
@@ -44,6 +45,14 @@ _KINDS: Mapping[str, str] = {
 }
 
 
+def _roles() -> dict[Role, str]:
+    return {role: text(_ROLES[role]) for role in _ROLES}
+
+
+def _kinds() -> dict[str, str]:
+    return {kind: text(_KINDS[kind]) for kind in _KINDS}
+
+
 async def begin(request: Request) -> Response:
     """A place to drop a table, or the waves of a series."""
     return show(request, "table.html", delimiters=DELIMITERS)
@@ -57,7 +66,7 @@ async def upload(request: Request) -> Response:
             await sent.lay_down(desk, "wave")
             desk.refuse_without("wave")
             desk.notes["delimiter"] = sent.delimiter
-            job = await _start(workspace, desk, "propose", "seen", title="Looking at the table", after="")
+            job = await _start(workspace, desk, "propose", "seen", title=text("Looking at the table"), after="")
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -83,7 +92,7 @@ async def _start(
 def _desk(request: Request, *needed: str) -> Desk:
     desk = workspace_of(request).desks.find(request.path_params["desk"])
     if any(name not in desk.notes for name in needed):
-        raise InputError("This is not done yet: take the steps in their order.")
+        raise InputError(text("This is not done yet: take the steps in their order."))
     return desk
 
 
@@ -93,7 +102,7 @@ async def columns(request: Request) -> Response:
     seen: Any = desk.notes["seen"]
     trees = {place: _tree(one) for place, one in enumerate(seen["columns"]) if one["kind"] == "tree"}
     return show(
-        request, "columns.html", desk=desk, seen=seen, trees=trees, roles=_ROLES, kinds=_KINDS, steps=DATE_STEPS
+        request, "columns.html", desk=desk, seen=seen, trees=trees, roles=_roles(), kinds=_kinds(), steps=DATE_STEPS
     )
 
 
@@ -104,7 +113,7 @@ async def repair(request: Request) -> Response:
     async with read_form(request) as sent:
         names = sent.texts("repair")
     job = await _start(
-        workspace_of(request), desk, "propose", "seen", title="Repairing a copy", after="/repaired", repairs=names
+        workspace_of(request), desk, "propose", "seen", title=text("Repairing a copy"), after="/repaired", repairs=names
     )
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
@@ -130,13 +139,13 @@ async def one_row(request: Request) -> Response:
     seen: Any = desk.notes["seen"]
     column = next((one["name"] for one in seen["columns"] if one["role"] == Role.IDENTIFIER), None)
     if column is None:
-        raise InputError("Say first which column says who it is.")
+        raise InputError(text("Say first which column says who it is."))
     async with read_form(request) as sent:
         which = "first" if sent.text("which") == "first" else "last"
     made = [one["name"] for one in seen["defects"] if one["made"]]
     asked = {"keep": {"column": column, "which": which}, "repairs": made}
     desk.notes["before"] = seen
-    title = "Keeping one row of each person"
+    title = text("Keeping one row of each person")
     job = await _start(workspace_of(request), desk, "propose", "seen", title=title, after="/kept", **asked)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
@@ -171,7 +180,7 @@ async def move(request: Request) -> Response:
     async with read_form(request) as sent:
         await _keep(desk, sent)
         seen: Any = desk.notes["seen"]
-        column = at(seen["columns"], place, "There is no such column.")
+        column = at(seen["columns"], place, text("There is no such column."))
         ticked = places_of(sent.texts(f"c{place}tick"), column["values"])
         values = [column["values"][one] for one in ticked]
         column["groups"] = moved(column["groups"], values, sent.text(f"c{place}into"))
@@ -203,7 +212,9 @@ async def _settle(request: Request, desk: Desk) -> Response:
     made = schema_of(choices, folder=desk.folder, several_rows=seen["several"])
     made = replace(made, clean=seen["clean"])
     (desk.folder / "schema.toml").write_text(made.dumps(), encoding="utf-8")
-    job = await _start(workspace_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
+    job = await _start(
+        workspace_of(request), desk, "settle", "settled", title=text("Reading by the schema"), after="/schema"
+    )
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -276,8 +287,8 @@ async def schema(request: Request) -> Response:
 
 async def schema_file(request: Request) -> Response:
     """The TOML that the command line uses."""
-    text = (_desk(request, "settled").folder / "schema.toml").read_bytes()
-    return Response(text, media_type="application/toml", headers=_attached("schema.toml"))
+    content = (_desk(request, "settled").folder / "schema.toml").read_bytes()
+    return Response(content, media_type="application/toml", headers=_attached("schema.toml"))
 
 
 async def hierarchy_file(request: Request) -> Response:
@@ -285,7 +296,7 @@ async def hierarchy_file(request: Request) -> Response:
     found = Schema.load(_desk(request, "settled").folder / "schema.toml")
     place = request.path_params["place"]
     trees = [one for one in found.hierarchies.values() if one.kind == "tree"]
-    chosen = at(trees, place, "There is no such file here.")
+    chosen = at(trees, place, text("There is no such file here."))
     return Response(arx_lines(chosen.tree), media_type="text/csv", headers=_attached("hierarchy.csv"))
 
 

@@ -9,6 +9,7 @@ from reissue import methods
 from reissue.attacks import by_default
 from reissue.attacks.findings import Findings
 from reissue.files.dialect import Dialect
+from reissue.language import text
 from reissue.outcome.findings import view_of
 from reissue.outcome.view import Headline
 from reissue.people.knowledge import Knowledge
@@ -28,7 +29,7 @@ __all__ = ["audit", "person", "shown"]
 
 def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
     """Attack the files; the report, the record and its page lie in the folder."""
-    tell(0.01, "reading")
+    tell(0.01, text("reading"))
     tables = releases_among([Path(one) for one in given["published"]])
     known, dialect = _knowledge(given), Dialect(given["delimiter"])
     guessed = _schema(given, tables, known)
@@ -44,7 +45,7 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     )
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     findings = replace(findings, assumptions=tuple(hints))
-    tell(0.96, "writing the record")
+    tell(0.96, text("writing the record"))
     record = attack_record(findings, guessed.tables or tables, guessed.schema, None, dialect)
     (folder / "report.html").write_text(report_html(findings), encoding="utf-8")
     (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
@@ -54,11 +55,11 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
 
 def person(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
     """Write one person's case, which lies in the folder and names what the releases give away about that person."""
-    tell(0.01, "reading")
+    tell(0.01, text("reading"))
     tables = releases_among([Path(one) for one in given["published"]])
     known, dialect = _knowledge(given), Dialect(given["delimiter"])
     guessed = _schema(given, tables, known)
-    tell(0.2, "looking for everybody's risks")
+    tell(0.2, text("looking for everybody's risks"))
     found = personal_risks(guessed.tables or tables, guessed.schema, knowledge=known, dialect=dialect)
     cases = [found.of(given["person"], column) for column in found.columns]
     (folder / "person.html").write_text(person_html(cases), encoding="utf-8")

@@ -16,6 +16,7 @@ from reissue.data.table import Table, unlisted_values
 from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
 from reissue.files.tables import detect_dialect
+from reissue.language import text
 from reissue.ledger.pack import plain
 from reissue.outcome.plan import frontier_of
 from reissue.outcome.utility import computed_of
@@ -37,7 +38,7 @@ __all__ = ["compare_tables", "plan_series", "propose", "settle", "try_own"]
 
 def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """A guess for each column, with its reason, and the column at a glance."""
-    tell(0.1, "reading")
+    tell(0.1, text("reading"))
     waves = [Path(one) for one in given["waves"]]
     dialect = Dialect(given["delimiter"])
     with warnings.catch_warnings(record=True) as said:
@@ -49,9 +50,11 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
             waves, frames = _one_row_each(waves, frames, given["keep"])
         frames, guesses = propose_series(frames, dialect=dialect)
     found = {path.name: detect_dialect(path, dialect).sentence for path in waves}
-    reading = [f"{name}: read with {sentence}." for name, sentence in found.items() if sentence]
+    reading = [
+        text("{file}: read with {how}.", file=name, how=sentence) for name, sentence in found.items() if sentence
+    ]
     reading += [one.message.fact for one in said if isinstance(one.message, ReadingNote)]
-    tell(0.7, "looking at the columns")
+    tell(0.7, text("looking at the columns"))
     columns = [{**_pictured(frames, guess.column), **_guessed(guess)} for guess in guesses]
     waves_seen = [
         {"name": path.name, "rows": frame.height, "first": first_rows(frame)}
@@ -139,7 +142,7 @@ def _read_by_schema(given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     schema, lacking, first = Schema.load(given["schema"]), dict[str, list[str]](), None
     shown = {*schema.quasi, *schema.sensitive, *schema.kept}
     for number, path in enumerate(given["waves"]):
-        tell(number / len(given["waves"]), "reading by the schema")
+        tell(number / len(given["waves"]), text("reading by the schema"))
         try:
             table = Table.read(path, schema, dialect=Dialect(given["delimiter"]))
             columns = [name for name in table.frame.columns if name in shown]
@@ -155,7 +158,7 @@ def _read_by_schema(given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def plan_series(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
     """Try every sensible setting on the waves, or why that cannot be; points appear in the folder as they are found."""
-    tell(0.01, "reading")
+    tell(0.01, text("reading"))
     try:
         made = _planned(given, folder, tell)
     except InputError as mistake:
@@ -185,13 +188,21 @@ def _points(now: Progress, folder: Path, tell: Tell) -> None:
     beside.replace(folder / "points.json")
     # By time where that is known: some settings take much longer than others.
     share = now.done / max(now.settings, 1) if now.left is None else now.seconds / max(now.seconds + now.left, 1e-9)
-    tell(share, f"setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}")
+    tell(
+        share,
+        text(
+            "setting {number} of {count}: {setting}",
+            number=min(now.done + 1, now.settings),
+            count=now.settings,
+            setting=now.now,
+        ),
+    )
 
 
 def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
     """One setting on the waves; its first release lies in the folder, and is shown beside the table."""
     waves, setting = [Path(one) for one in given["waves"]], Setting(**given["setting"])
-    tell(0.02, "reading")
+    tell(0.02, text("reading"))
     tried = try_setting(
         waves,
         Schema.load(given["schema"]),
@@ -199,7 +210,9 @@ def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
         limits=Limits(**given["limits"]),
         newcomers=given["newcomers"],
         dialect=Dialect(given["delimiter"]),
-        progress=lambda share: tell(0.05 + 0.85 * share, f"publishing the waves by {setting.name}"),
+        progress=lambda share: tell(
+            0.05 + 0.85 * share, text("publishing the waves by {setting}", setting=setting.name)
+        ),
     )
     found: dict[str, Any] = {"outcome": tried.outcome.as_dict(), "name": setting.name, "rows": None, "beside": None}
     if tried.release is None:
@@ -211,7 +224,7 @@ def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
     pairs = paired_rows(tried.release)
     found["rows"] = {"before": first_rows(pairs.before), "after": first_rows(pairs.after), "same": pairs.same}
     model = suggested_model(tried.table)
-    tell(0.92, "comparing it with the table")
+    tell(0.92, text("comparing it with the table"))
     return {
         **found,
         "beside": compare_tables({**given, "folder": str(folder), "model": model, "cross": []}, folder, tell),
@@ -220,7 +233,7 @@ def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
 
 def compare_tables(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """A release that was tried beside its table: how values are spread, two columns crossed, an analyst's model."""
-    tell(0.3, "comparing it with the table")
+    tell(0.3, text("comparing it with the table"))
     schema, published = Schema.load(given["schema"]), sorted(Path(given["folder"]).glob("table-*.parquet"))
     columns = [*schema.quasi, *schema.sensitive]
     cross = tuple(given["cross"]) or (columns[0], columns[-1])

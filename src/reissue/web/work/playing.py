@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue import demo
+from reissue.language import text
 from reissue.web.work import Tell
 
 __all__ = ["play"]
@@ -13,6 +14,6 @@ __all__ = ["play"]
 def play(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """Play both acts into a folder; its ledger can be opened then."""
     story = demo.play(
-        given["out"], force=True, progress=lambda share: tell(share, "publishing a year of invented patients")
+        given["out"], force=True, progress=lambda share: tell(share, text("publishing a year of invented patients"))
     )
     return {"ledger": str(story.out / "ledger")}

@@ -9,6 +9,7 @@ from typing import Any
 from reissue.data.frames import first_rows
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
+from reissue.language import text
 from reissue.ledger import Ledger
 from reissue.outcome.findings import refused as refused_headline
 from reissue.outcome.price import view_of as view_of_price
@@ -40,7 +41,7 @@ def publish(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
 
 
 def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: bool) -> Mapping[str, Any]:
-    tell(0.01, "reading")
+    tell(0.01, text("reading"))
     schema = Schema.load(given["schema"]) if given["schema"] else None
     seen: list[Release] = []
     with ExitStack() as stack:
@@ -58,7 +59,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 price=PriceRequest(None, BUDGET if dry_run else 0.0),
                 when_made=seen.append,
                 before_record=lambda one: _leave(one, book, given["recipients"], folder),
-                progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
+                progress=lambda share: tell(0.02 + 0.95 * share, text("making the release and attacking it")),
             )
         except RefusedError as refused:
             said = refused.report
@@ -115,7 +116,7 @@ def _providers(
 
 def collude(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """What some providers would see in the next release, made and not recorded."""
-    tell(0.05, "making the release")
+    tell(0.05, text("making the release"))
     schema = Schema.load(given["schema"]) if given["schema"] else None
     with ledger_at(given["ledger"], schema, dry_run=True) as book:
         release, number = tried_release(Path(given["table"]), book, dialect=Dialect(given["delimiter"]))
@@ -124,7 +125,7 @@ def collude(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
 
 def collude_over_series(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """What some providers would see in all releases of a ledger together, whose tables are brought again."""
-    tell(0.02, "recognizing the tables")
+    tell(0.02, text("recognizing the tables"))
     with Ledger.open(given["ledger"]) as book:
         try:
             found = attack_by_providers(
@@ -132,10 +133,10 @@ def collude_over_series(given: Mapping[str, Any], _: Path, tell: Tell) -> Mappin
                 [Path(one) for one in given["tables"]],
                 given["coalition"],
                 dialect=Dialect(given["delimiter"]),
-                progress=lambda share: tell(0.05 + 0.93 * share, "looking at all releases as insiders would"),
+                progress=lambda share: tell(0.05 + 0.93 * share, text("looking at all releases as insiders would")),
             )
         except CannotRunError as obstacle:
-            raise InputError(f"This cannot be told: {obstacle}") from None
+            raise InputError(text("This cannot be told: {why}", why=obstacle)) from None
     return found.as_dict()
 
 
@@ -147,7 +148,7 @@ def _sample(release: Release) -> dict[str, Any]:
 
 def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """Whether it is proven that nothing was changed."""
-    tell(0.1, "reading every entry and file")
+    tell(0.1, text("reading every entry and file"))
     with Ledger.open(given["ledger"]) as book:
         trust, entries = book.examine(given["head"] or None), book.store.found()
         said = {"problems": list(trust.problems), "missing": list(trust.missing)}
