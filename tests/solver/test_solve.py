@@ -185,7 +185,7 @@ def test_some_people_at_a_time_are_left_the_same_assignments(kind: str, monkeypa
         contradicted += len(whole.contradicted)
         for held in (1, 6):
             with monkeypatch.context() as few:
-                few.setattr(propagation, "_HELD", held)
+                few.setattr(propagation, "HELD", held)
                 some = propagate(case.series, model)
             assert np.array_equal(some.contradicted, whole.contradicted)
             for one, other in zip(some.releases, whole.releases, strict=True):

@@ -24,7 +24,7 @@ from reissue.counting.resources import workers
 from reissue.counting.segments import different, ranges
 from reissue.solver.observation import MANY
 from reissue.solver.permanents import SmallGroups, exact_messages
-from reissue.solver.scaling import Chains, Scaling, cavities, fitted
+from reissue.solver.scaling import BOUND, Chains, Scaling, cavities, fitted
 from reissue.solver.states import HELD, TINY, ReleaseStates, split
 
 __all__ = ["Message", "count_messages", "exact_groups", "in_large_groups", "propagated", "without_one"]
@@ -34,10 +34,6 @@ _OPEN = 12
 costs in proportion to them."""
 _SURE = 1 - 1e-9
 """Probability from which on a person is taken to fill a cell for certain."""
-_LIKELY = 0.1
-"""A cell that nobody is likelier to fill is skipped: its exact count says nearly what the expected one says."""
-_MOST = 1e12
-"""Bound of a message's odds, for a receiver without whom a cell cannot be filled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +141,7 @@ def count_messages(release: ReleaseStates, chosen: Bools, cavity: Floats, ways: 
     taken += (release.free[release.cell_group] * filled).astype(np.int64)
     room = release.count.astype(np.int64) - taken
     least = np.clip(release.lowest.astype(np.int64) - taken, 0, np.maximum(room, 0))
-    telling = np.bincount(cell[chosen & ~sure & (share > _LIKELY)], minlength=len(room)) > 0
-    at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= _OPEN))[cell])
+    at = np.flatnonzero(chosen & ~sure & ((room >= 1) & (room <= _OPEN))[cell])
     odds = cavity[release.assignment_state[at]] / np.maximum((total[row] - weight)[at], TINY)
     some = different(cell[at], len(room))
     some = some[~filled[some]]
@@ -181,7 +176,7 @@ def without_one(odds: Floats, count: Ints, least: Ints | None = None) -> Floats:
         _beside(outside, inside[:, 0::2], below[:, 1::2])
         outside = below
     full, less = outside[:2, :members]
-    return np.ascontiguousarray((less / np.maximum(full, less / _MOST + TINY) / unit).T)
+    return np.ascontiguousarray((less / np.maximum(full, less / BOUND + TINY) / unit).T)
 
 
 def _wanted(unit: Floats, count: Ints, least: Ints, most: int) -> Floats:

@@ -27,8 +27,6 @@ __all__ = ["Departures", "PriorShares", "first_posterior", "joined"]
 _STAYS, _LEAVES, _UNKNOWN = 0, 1, 2
 _PRIOR_WEIGHT = 100.0
 """Presences or records that the prior of an estimate counts as: few observations move it little."""
-_GAIN = 3.0
-"""Log-likelihood that departure rates must gain, beside one for each value, as the Akaike criterion asks."""
 _ALIKE = 1 / 3
 """Share of the prior shares that stays with all values alike: values that stay say nothing about them, and without it
 estimates ran away (decision 0208)."""
@@ -100,7 +98,7 @@ class Departures:
         held = found + _PRIOR_WEIGHT * share[:, np.newaxis]
         rates = held / held.sum(axis=0)
         gain = float((found * np.log(rates / share[:, np.newaxis])).sum())
-        if gain < _GAIN + np.count_nonzero(of_value):
+        if gain < np.count_nonzero(of_value):  # the Akaike criterion: one for each rate
             return replace(self, rates=_none(), often=_none())
         return replace(self, rates=rates[_LEAVES], often=often)
 

@@ -1,5 +1,6 @@
 """Solve a series for everyone at once: the public door of the solver."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,20 +26,15 @@ __all__ = ["TIED", "Posterior", "Problem", "of_occupants", "solve"]
 
 TIED = 1e-6
 """Relative difference of two probabilities below which it is taken for rounding."""
-_EM_ROUNDS, _EM_CONVERGED, _EM_CONFIRMED = 5, 0.01, 0.025
-"""EM ends when no estimate moves by more than this total variation distance, or after so many rounds. Exact counts
-confirm what expected counts taught if they move no estimate by more than the last of these."""
+_EM_ROUNDS, _EM_CONVERGED = 5, 0.01
+"""EM ends when no estimate moves by more than this total variation distance, or after so many rounds."""
 _ROUNDS, _SINGLE_ROUNDS, _SEAT_ROUNDS = 2, 3, 1
 """Rounds of belief propagation: fewer are too modest, more too sure (decision 0101). Three, the last one damped, where
 no group shows a value twice, for there expected counts say least (decision 0206). One of seats whose occupants'
 departures are weighed: they are together in every release, and every round counts that once more (decision 0209).
 So are people in tables of counts, whose classes stay."""
-_LONG = Scaling(sweeps=150)
-"""Where true totals are known, for they and the groups' counts take longer to fit together (decision 0206)."""
-_LOOSE = Scaling(elsewhere=0.01)
-"""Where people fit very many groups, whose posteriors hardly depend on the rest."""
-_TO_THE_END, _ALL = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0), 1 << 62
-"""For `exact`: how long counts are fitted, and how many components are solved."""
+_TO_THE_END = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
+"""For `exact`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +164,13 @@ def solve(
         releases, contradicted = consistent.releases, consistent.contradicted
     progress(0.1)
     give_back()
-    how = how or (_TO_THE_END if exact else _LOOSE if many else _LONG if _with_totals(releases) else Scaling())
+    how = how or (_TO_THE_END if exact else Scaling())
     if many or len(series) < 2 or (model.steps is None and made_by_value(series)):
         departures = departures if departures is not None and departures.known else None
     late = late if not many and _shares_can_be_estimated(series, model) else None
     # Of seats with known totals exact messages would count the totals once a release.
     refined = not many and not any(len(seen.occupant) and len(seen.counterfeits) for seen in series)
-    most = 0 if many else _ALL if exact else MOST
+    most = 0 if many else sys.maxsize if exact else MOST
     problem = Problem.of(series, releases, model, times, how, most, refined=refined)
     shares = None if late is None else PriorShares.alike(late, model.values)
     return replace(problem.solved(prior, departures, shares, start, progress), contradicted=contradicted)
@@ -203,10 +199,6 @@ def _of_everyone(
         equal=tuple((int(classes.first[one]), int(classes.first[other])) for one, other in found.equal),
         departures=learned,
     )
-
-
-def _with_totals(releases: Sequence[ReleaseStates]) -> bool:
-    return any(len(one.counterfeits) for one in releases)
 
 
 def _shares_can_be_estimated(series: Sequence[Observation], model: Model) -> bool:
@@ -294,8 +286,7 @@ class Problem:
             found = estimates.after(self, pairs, self.open.whole(self.releases, chance))
             moved, turn, total = found.moved(estimates), turn + 1, total + 1
             progress(1 - 0.9 * 0.5**total)  # the number of turns is not known: each is half of what is left
-            confirms = self.expected_counts and not expected
-            done = moved < (_EM_CONFIRMED if confirms else _EM_CONVERGED) or turn == _EM_ROUNDS
+            done = moved < _EM_CONVERGED or turn == _EM_ROUNDS
             if done and not expected:
                 estimates = replace(estimates, departures=found.departures)
                 break

@@ -21,7 +21,7 @@ from reissue._arrays import Bools, Ints
 from reissue.counting.keys import stable_order
 from reissue.counting.segments import different, ranges
 from reissue.solver.observation import Observation, assignments
-from reissue.solver.states import ReleaseStates, as_small, states_of
+from reissue.solver.states import HELD, ReleaseStates, as_small, states_of
 from reissue.solver.transitions import Model
 
 __all__ = ["Propagated", "propagate"]
@@ -29,8 +29,6 @@ __all__ = ["Propagated", "propagate"]
 _Words = npt.NDArray[np.uint64]
 _WORD = 64
 """Bits of a word."""
-_HELD = 1 << 24
-"""Words of sets of values that are held at a time (128 MB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +98,7 @@ def _consistent(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list
 def _possible_assignments(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list[tuple[Ints, Ints]], Ints]:
     """Person and cell of every assignment that groups and transitions allow; and who has no value left somewhere."""
     people = max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
-    size = max(1, _HELD // (sets.words * max(len(series), 1)))
+    size = max(1, HELD // (sets.words * max(len(series), 1)))
     found: list[list[tuple[Ints, Ints]]] = [[] for _ in series]
     lost = [np.empty(0, np.int64)]
     for low in range(0, max(people, 1), size):

@@ -21,21 +21,29 @@ from reissue._arrays import Floats, Ints
 from reissue.solver.states import TINY, ReleaseStates, picked
 from reissue.solver.transitions import Links, Model, Pairing, link
 
-__all__ = ["Chains", "Fit", "Scaling", "both_ways", "cavities", "fitted", "forward_messages", "marginals", "scale"]
+__all__ = [
+    "BOUND",
+    "Chains",
+    "Fit",
+    "Scaling",
+    "both_ways",
+    "cavities",
+    "fitted",
+    "forward_messages",
+    "marginals",
+    "scale",
+]
 
-_LARGEST, _SMALLEST = 1e60, 1e-200
-"""Bounds of multipliers: where counts cannot be reached they would grow for ever. Products of a few stay floats."""
-_STEP = 1e6
-"""Largest factor by which one round changes a multiplier."""
-_OF_COUNTERFEITS = 0.2
-"""Weight of the error in counterfeits' values in the stopping rule: they are few, so a larger share may be off."""
+BOUND = 1e60
+"""Bound of multipliers, and its inverse: where counts cannot be reached they would grow for ever. Products of a few of
+them are floats."""
 
 
 @dataclass(frozen=True)
 class Scaling:
     """How long multipliers are fitted."""
 
-    sweeps: int = 60
+    sweeps: int = 150
     """Sweeps at most."""
     rounds: int = 2
     """Rounds of scaling for one release in a sweep, at most."""
@@ -136,12 +144,12 @@ def scale(
     lambdas = [_first(release, one) for release, one in zip(chains.releases, given, strict=True)]
     tilts = [np.ones_like(release.tilt) for release in chains.releases]
     momentum, error, converged, sweep = _Momentum(), np.inf, False, 0
-    found = _Swept(lambdas, tilts, np.inf, np.inf, np.inf)
+    found = _Swept(lambdas, tilts, np.inf, np.inf)
     while sweep < how.sweeps and not converged:
         before = [*lambdas, *tilts]
         found = _sweep(chains.tilted(tilts), lambdas, how)
         lambdas, tilts = found.lambdas, [old * new for old, new in zip(tilts, found.tilts, strict=True)]
-        last, error = error, max(found.elsewhere, _OF_COUNTERFEITS * found.astray)
+        last, error = error, found.elsewhere
         converged = found.worst <= how.tolerance or error <= how.elsewhere
         sweep += 1
         if sweep < how.sweeps and not converged:
@@ -179,7 +187,7 @@ class _Momentum:
         for begun, now, reached, earlier in zip(before, after, self.reached, last, strict=True):
             moved = reached - earlier
             moved[moved * (reached - _logs(begun)) < 0] = 0.0
-            made.append(np.where(now > 0, np.clip(np.exp(reached + share * moved), _SMALLEST, _LARGEST), now))
+            made.append(np.where(now > 0, np.clip(np.exp(reached + share * moved), 1 / BOUND, BOUND), now))
         return made
 
 
@@ -257,8 +265,6 @@ class _Swept:
     tilts: list[Floats]
     worst: float
     elsewhere: float
-    astray: float
-    """Share of counterfeits that are expected to have another value than is known."""
 
 
 def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
@@ -267,7 +273,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
     weights, offsets = [chains.weights(place) for place in range(len(chains.releases))], chains.offsets()
     later, carried = _backward(chains, weights, messages), np.zeros(int(offsets[-1]))
     made, factors = [], []
-    worst, elsewhere, records, astray, known = 0.0, 0.0, 1.0, 0.0, 1.0
+    worst, elsewhere, records = 0.0, 0.0, 1.0
     for place, release in enumerate(chains.releases):
         before = before_of(chains, place, weights[place], carried)
         cavity = before * later[place]
@@ -275,8 +281,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
         factor = np.ones_like(release.tilt)
         if len(release.counterfeits):
             factor, wrong = _tilting(release, cavity, multipliers)
-            worst, astray = max(worst, float(wrong.max())), astray + float(wrong.sum()) / 2
-            elsewhere, known = elsewhere + float(wrong.sum()) / 2, known + float(release.counterfeits.sum())
+            worst, elsewhere = max(worst, float(wrong.max())), elsewhere + float(wrong.sum()) / 2
             vacant = release.vacant_states
             before[vacant] *= factor[release.value[vacant]]
         worst = max(worst, float(off.max(initial=0.0)))
@@ -285,7 +290,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
         carried[offsets[place] : offsets[place + 1]] = release.normalized(before * release.message(multipliers))
         made.append(multipliers)
         factors.append(factor)
-    return _Swept(made, factors, worst, elsewhere / records, astray / known)
+    return _Swept(made, factors, worst, elsewhere / records)
 
 
 def fitted(release: ReleaseStates, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
@@ -298,7 +303,7 @@ def fitted(release: ReleaseStates, cavity: Floats, lambdas: Floats, how: Scaling
         off = gaps if turn == 0 else off
         if gaps.max(initial=0.0) < how.tolerance / 4:
             break
-        lambdas = np.minimum(lambdas * _factor(count, expected), _LARGEST)
+        lambdas = np.minimum(lambdas * _factor(count, expected), BOUND)
         if not release.absent.any() and not len(release.least):
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off
@@ -317,7 +322,7 @@ def _targets(release: ReleaseStates, lambdas: Floats, expected: Floats) -> Float
 
 def _factor(count: Floats, expected: Floats) -> Floats:
     """Published over expected, bounded; 1 where nobody can be, for no multiplier mends that."""
-    return np.where(expected > 0, np.clip(count / np.maximum(expected, TINY), 1 / _STEP, _STEP), 1.0)
+    return np.where(expected > 0, np.clip(count / np.maximum(expected, TINY), 1 / BOUND, BOUND), 1.0)
 
 
 def _tilting(release: ReleaseStates, cavity: Floats, lambdas: Floats) -> tuple[Floats, Floats]:

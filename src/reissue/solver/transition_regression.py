@@ -23,8 +23,6 @@ __all__ = ["Followed", "Moments"]
 
 _HELD = 5.0
 """People of each value by whom the estimate is held: fewer say next to nothing about a row of probabilities."""
-_STEPS, _ENOUGH = 2_000, 1e-7
-"""Steps of the solution, at most, and when it stands still."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +95,8 @@ class Moments:
 
     def steps(self) -> Floats | None:
         """Value x value: how likely each becomes which; None where nobody need have changed."""
+        from scipy.optimize import nnls
+
         if not self.changed:
             return None
         size = len(self.before)
@@ -104,13 +104,9 @@ class Moments:
         average = staying(often / often.sum(), self._drawn(often / often.sum()))
         before = self.before + _HELD * np.eye(size)
         after = self.after + _HELD * average
-        made = average
-        for _ in range(_STEPS):
-            # Of matrices without negative entries these steps never lead away from the least squares, nor below 0.
-            nearer = made * after / np.maximum(before @ made, np.finfo(np.float64).tiny)
-            made, moved = nearer, float(np.abs(nearer - made).max())
-            if moved < _ENOUGH:
-                break
+        root = np.linalg.cholesky(before)
+        told = np.linalg.solve(root, after)
+        made = np.stack([nnls(root.T, one)[0] for one in told.T], axis=1)
         return np.asarray(made / made.sum(axis=1, keepdims=True))
 
     def _drawn(self, often: Floats) -> float:

@@ -29,8 +29,6 @@ _BLOCK = 30
 """People of a block of the calibration, at least."""
 _DOUBT = 0.05
 """Probability at most with which a block's true share is below its bound."""
-_DIGITS = 6
-"""Digits of a confidence: beyond them confidences differ only by the order in which they were computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +203,6 @@ class Confidences:
                 value[mine], marginal[mine] = np.where(top[more] > 0, best[more], -1), number
         return cls(np.maximum(score, 0.0), chance, release, value, marginal, sure)
 
-    def of_marginal(self, number: int) -> Bools:
-        """Person to whether the confidence is about a value of one marginal."""
-        return np.asarray((self.marginal == number) & (self.value >= 0))
-
     def without(self, people: Ints | None) -> "Confidences":
         """No confidence about some people."""
         if people is None or not len(people):
@@ -269,7 +263,7 @@ def calibrate(confidences: Floats, right: Bools) -> Calibration:
 
 def _rounded(confidences: Floats) -> Floats:
     """Confidences that differ only by the order in which they were computed are equal."""
-    return np.round(confidences, _DIGITS)
+    return np.asarray(np.round(confidences / TIED) * TIED)
 
 
 def _untied(confidences: Floats, blocks: Ints) -> Ints:

@@ -14,6 +14,7 @@ from reissue.language import counted, localized, text
 from reissue.protection import LIMIT, Protection, average_of
 from reissue.published.series import Series
 from reissue.solver import Posterior
+from reissue.solver.posterior import TIED
 
 __all__ = [
     "LIMIT",
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 NAME = "joint"
-_SLACK = 1e-6
 _INTERVALS = 20
 """Of the distribution of people's highest posteriors."""
 
@@ -176,7 +176,7 @@ class Judgment:
         if self.tested is None:
             return None
         chance, weight, right = self.tested
-        sure = self._worth_of(chance, weight) > limit + _SLACK
+        sure = self._worth_of(chance, weight) > limit + TIED
         return int(sure.sum()), int(right[sure].sum())
 
     @property
@@ -220,7 +220,7 @@ def protection_of(series: Series) -> Protection:
 
 def exposed_of(judged: Judgment, limit: float) -> Bools:
     """Person to whether the confidence or the calibrated confidence is above the limit, and was not before."""
-    exposed = (judged.surest.release >= 0) & (judged.worth > limit + _SLACK)
+    exposed = (judged.surest.release >= 0) & (judged.worth > limit + TIED)
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
@@ -272,7 +272,7 @@ class AverageGuess:
     @property
     def too_many(self) -> bool:
         """Whether more are right than the policy allows."""
-        return self.allowed is not None and self.average > self.allowed + _SLACK
+        return self.allowed is not None and self.average > self.allowed + TIED
 
     @property
     def sentence(self) -> str:
@@ -354,7 +354,7 @@ def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> di
         "fits": round(judged.adversary.fits, 2),
         "risks": risks,
         "spread": _spread(judged, limit),
-        "claimed": int((confidences.score > limit + _SLACK).sum()),
+        "claimed": int((confidences.score > limit + TIED).sum()),
         "equal": len(posterior.equal),
         "contradicted": len(posterior.contradicted),
         "count_error": posterior.fit.worst,
@@ -403,7 +403,7 @@ def _leaving(posterior: Posterior) -> str:
 
 def _only_learned(judged: Judgment, exposed: Bools, limit: float) -> Bools:
     """Person to whether only someone who learns can link the person."""
-    return np.zeros_like(exposed) if judged.without is None else exposed & (judged.without.worth <= limit + _SLACK)
+    return np.zeros_like(exposed) if judged.without is None else exposed & (judged.without.worth <= limit + TIED)
 
 
 def _by_learning(judged: Judgment, exposed: Bools, limit: float) -> str:
@@ -438,7 +438,7 @@ def _spread(judged: Judgment, limit: float) -> dict[str, list[float]]:
     """How many people have a highest posterior in each interval, as it counts against the limit, which parts two."""
     worth = np.clip(judged.worth[judged.surest.release >= 0], 0, 1)
     edges = np.union1d(np.linspace(0, 1, _INTERVALS + 1).round(6), limit)
-    ends = np.concatenate([[0.0], edges[1:-1] + _SLACK, [1.0]])
+    ends = np.concatenate([[0.0], edges[1:-1] + TIED, [1.0]])
     return {"edges": edges.tolist(), "counts": np.histogram(worth, ends)[0].tolist()}
 
 
@@ -451,7 +451,7 @@ def _by_column(judged: Judgment, limit: float) -> dict[str, dict[str, object]]:
     """Of each sensitive column by itself, and of all together: how many people, and the highest probability."""
     return {
         marginal.view.column: {
-            "people": int((mine.score > limit + _SLACK).sum()),
+            "people": int((mine.score > limit + TIED).sum()),
             "posterior": float(mine.chance[mine.score.argmax()]) if len(mine.score) else 0.0,
             "protected": int(marginal.view.protected.sum()),
             "values": len(marginal.view.names),

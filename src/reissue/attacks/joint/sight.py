@@ -20,11 +20,9 @@ from reissue.people.series import SeriesPresences, number_series
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.presences import Presences
-from reissue.solver.observation import Observation
 
 __all__ = [
     "known_leaving",
-    "knows_totals",
     "published_as",
     "refuse_strangers",
     "see",
@@ -94,11 +92,6 @@ def _refuse_other_tables(seen: Sequence[Presences], series: Series, knowledge: K
             f"Nobody in table {nobody[0]} of members fits a group of release {nobody[0]}: are the tables in the order "
             "of the releases, and their values written alike?"
         )
-
-
-def knows_totals(series: Sequence[Observation]) -> bool:
-    """Whether it is known of some release how many people have each value."""
-    return any(len(seen.counterfeits) for seen in series)
 
 
 def _presences(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Presences:

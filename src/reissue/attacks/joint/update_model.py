@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.methods.registry import Trait, look_up
 from reissue.schema import Schema
-from reissue.solver import Model, Observation, Posterior, Scaling
+from reissue.solver import Model, Observation, Posterior
 from reissue.solver.observation import made_by_value, people_in
 from reissue.solver.propagation import propagate
 from reissue.solver.scaling import Chains, scale
@@ -45,11 +44,6 @@ __all__ = [
     "update_model",
 ]
 
-_CONTRADICTED = 0.01
-"""The share of people whose groups may contradict each other where values stay: records linked wrongly."""
-_MISFIT = 0.03
-"""The share of records that may be expected elsewhere where values stay; measured: 0.02 or less, else far more."""
-_SWEEPS = 20
 _WIDEST = 256
 """Values, at most, whose changes are learned: a matrix of all pairs."""
 _REFINED = Learning(rows=2)
@@ -200,13 +194,11 @@ def learned(seen: ObservedSeries, progress: Callable[[float], None] = lambda _: 
 
 def _stay(seen: ObservedSeries, size: int) -> bool:
     """Whether the releases allow that values stay."""
-    model = Model(size)
-    people = len(different(np.concatenate([one.people for one in seen.series])))
-    found = propagate(seen.series, model, seen.times, most=_CONTRADICTED * people)
-    if len(found.contradicted) > _CONTRADICTED * people:
+    most = _RULED_OUT * len(people_in(seen.series))
+    found = propagate(seen.series, model := Model(size), seen.times, most=most)
+    if len(found.contradicted) > most:
         return False
-    fit = scale(Chains.of(found.releases, model, seen.times), Scaling(sweeps=_SWEEPS))
-    return fit.elsewhere <= _MISFIT
+    return scale(Chains.of(found.releases, model, seen.times)).elsewhere <= _ELSEWHERE
 
 
 def _by_date(truth: Sequence[Ints | None], times: Sequence[int]) -> list[Ints | None]:
