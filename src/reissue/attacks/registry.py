@@ -155,6 +155,7 @@ BUILT_IN = {
     "mechanism": "reissue.papers.mechanism.attack",
     "minimality": "reissue.papers.minimality.attack",
     "posterior": "reissue.attacks.posterior",
+    "shilling": "reissue.papers.coalition.shilling",
     "trajectory": "reissue.attacks.trajectory.attack",
     "updates": "reissue.papers.updates.attack",
 }
@@ -164,6 +165,7 @@ NOT_ALWAYS = {
     "differencing": Runs.ON_COUNTS,
     "mechanism": Runs.ON_REQUEST,
     "posterior": Runs.ON_REQUEST,
+    "shilling": Runs.ON_REQUEST,
     "trajectory": Runs.IN_AUDITS,
 }
 """Where those of them run that do not run always: stated here so that choosing attacks imports none of them."""

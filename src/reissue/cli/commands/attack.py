@@ -63,8 +63,8 @@ def attack(
         list[str] | None,
         typer.Option(
             metavar="ATTACK",
-            help="Run this attack only; may be repeated. Default: all but the slow `mechanism`, and what the policy "
-            "names.",
+            help="Run this attack only; may be repeated. Default: all but the slow `mechanism` and `shilling`, and "
+            "what the policy names.",
         ),
     ] = None,
     exact: Annotated[

@@ -38,7 +38,7 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import UNIDENTIFIED
 from reissue.words import plural
 
-__all__ = ["Weakness", "coalition", "weakest"]
+__all__ = ["Weakness", "coalition", "exposed", "requirement_to_break", "weakest"]
 
 NAME = "coalition"
 MEASURE = "providers that may collude"
@@ -74,7 +74,7 @@ _Found = tuple[ProviderRecords, Requirement, Weakness]
 
 def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledge) -> _Found:
     """The smallest coalition that breaks the requirement in a release."""
-    requirement = _requirement(published, series, knowledge)
+    requirement = requirement_to_break(published, series, knowledge)
     records = read_records(published, series.schema)
     requirement = records.asked(requirement)
     return records, requirement, weakest(records, requirement)
@@ -262,7 +262,7 @@ def _named(providers: Ints, mask: int | None) -> tuple[int, ...]:
     return tuple(int(provider) for place, provider in enumerate(providers) if (mask or 0) >> place & 1)
 
 
-def _requirement(published: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
+def requirement_to_break(published: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
     """What the release promises: said by the adversary, by our own release, or by the schema's policy."""
     source = published.source
     said = knowledge.requirement or (source.requirement if source else None) or series.schema.policy.get("require")

@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks.insiders import frame_of, people_of_rows, provider_column, repeated
 from reissue.attacks.stories import Shown, box_text, row_texts, shown
 from reissue.counting.cells import Domain, Margin
 from reissue.counting.keys import pack, rank
 from reissue.counting.people import ValueSets, value_sets
-from reissue.data.table import code_column, column_margins
+from reissue.data.table import Table, code_column, column_margins
 from reissue.errors import CannotRunError, DataError, RequirementError
 from reissue.papers.coalition.contributions import Contributions
 from reissue.published import PublishedRelease
-from reissue.release.release import Release
+from reissue.release.release import Boxes, Draft, Release
 from reissue.requirements import Requirement, by_column
 from reissue.requirements.adapters import of_people
 from reissue.schema import Schema
 from reissue.words import listed
 
-__all__ = ["Held", "ProviderRecords", "held", "read_records"]
+__all__ = ["Held", "ProviderRecords", "groups_seen", "held", "read_records"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +169,19 @@ def _of_people(
     return ProviderRecords(found.contributions, names, margins, together, found.holders, sets, domain)
 
 
+def groups_seen(table: Table, draft: Draft, boxes: Boxes) -> Codes:
+    """Row to its group as a reader tells groups apart: those with the same box are one, unless they are numbered."""
+    if draft.form.numbered:
+        return draft.groups
+    return np.where(draft.groups >= 0, _alike(table, boxes)[draft.groups], -1).astype(np.int32)
+
+
+def _alike(table: Table, boxes: Boxes) -> Ints:
+    """Group to a number that groups with the same box share."""
+    ends = [ends[place] for place in range(len(table.sizes)) for ends in (boxes.lo, boxes.hi)]
+    return rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])[0]
+
+
 COUNTERFEITS = "(who knows the counterfeits)"
 """The name of the provider of counterfeits in groups of several providers."""
 
@@ -183,11 +196,8 @@ def _of_release(release: Release) -> ProviderRecords:
     providers, names = _numbered(table.providers)
     sensitive = table.sensitive if draft.sensitive is None else draft.sensitive
     totals = np.bincount(sensitive[draft.groups >= 0], minlength=table.domain.size)
-    groups = draft.groups
-    if not draft.form.numbered:
-        ends = [ends[place] for place in range(len(table.sizes)) for ends in (release.boxes.lo, release.boxes.hi)]
-        number, _ = rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])
-        groups = np.where(groups >= 0, number[groups], -1).astype(np.int32)
+    number = _alike(table, release.boxes)
+    groups = groups_seen(table, draft, release.boxes)
 
     def look(group: int) -> tuple[Shown, dict[int, str]]:
         mine = np.flatnonzero(groups == group)

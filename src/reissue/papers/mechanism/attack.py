@@ -30,15 +30,14 @@ from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.registry import attack
 from reissue.attacks.stories import Case, Link, box_text, histogram, in_words, set_text, story_of
 from reissue.counting.cells import Domain
-from reissue.data.draws import draw_key, with_draws
-from reissue.data.table import Table, to_polars
-from reissue.errors import CannotRunError, InputError, NotMetError, Why
-from reissue.methods.registry import Job, Trait, find
+from reissue.data.table import Table
+from reissue.errors import CannotRunError, Why
+from reissue.methods.registry import Trait, find
+from reissue.papers.mechanism.again import made_again, runner
 from reissue.papers.mechanism.possible import (
     Belief,
     Parts,
     Possible,
-    Signature,
     enough,
     frame_signature,
     interval,
@@ -52,10 +51,9 @@ from reissue.papers.minimality.rules import limit_of, value_sets
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
-from reissue.release.recode import boxes_of, tables_of
 from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
-from reissue.schema import Options, Schema
+from reissue.schema import Options
 
 __all__ = ["Belief", "by_running", "by_walking", "mechanism", "possible_worlds", "tell"]
 
@@ -109,8 +107,6 @@ BUDGET = 2_000
 """Runs of the algorithm."""
 _CELLS = 2_000_000
 """Rows times runs, at most: what a minute or so allows."""
-_LOTS = 8
-"""So many draws tell whether a release depends on them."""
 _TRIED = 20
 """Exchanges of two values that are tried before a walk begins."""
 _LEAST = 200
@@ -230,26 +226,15 @@ def _same_drafts(
     release: Release, name: str, options: dict[str, Any], rng: np.random.Generator
 ) -> Callable[[Codes], Bools]:
     """Whether one of our methods sends worlds to the release; it must send the original there."""
-    method = find(name)
-    if method.stateful:
-        raise CannotRunError(f"'{name}' remembers earlier releases: it cannot be run again on one table alone.")
-    settled = method.settle(options)
+    again = runner(release, name, options, rng)
     target = signature(release.table, release.draft)
 
-    def run(world: Codes) -> Signature | None:
+    def fits(world: Codes) -> bool:
         table = _with(release.table, world)
-        seed = rng.integers(2**63) if Trait.RANDOM in method.traits else 0
-        asked = by_column(release.requirement, table.margins, table.domain)
-        job = Job(table, asked, np.random.default_rng(seed), options=settled)
-        try:
-            method.refuse_impossible(asked, table)
-            return signature(table, method.run(job))
-        except (InputError, NotMetError):
-            return None
+        draft = again(table)
+        return draft is not None and signature(table, draft) == target
 
-    if Trait.RANDOM not in method.traits and run(release.table.sensitive) != target:
-        raise CannotRunError("the algorithm does not give this release of its own table: its options differ.")
-    return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
+    return lambda worlds: np.array([fits(world) for world in worlds], np.bool_)
 
 
 def _with(table: Table, world: Codes) -> Table:
@@ -388,7 +373,7 @@ class _Ready:
 def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Ready:
     """The holder's release and how to attack it; CannotRunError where that is known to be impossible."""
     requirement = requirement_of(release, series, knowledge)
-    source = release.source or _made_again(release, series, knowledge, requirement)
+    source = release.source or made_again(release, series, knowledge, requirement)
     requirement = by_column(requirement, source.table.margins, source.table.domain)
     more, rng = 10 if series.exact else 1, np.random.default_rng(0)
     possible_worlds(source)
@@ -451,55 +436,6 @@ def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Parts:
     support = np.full(people, belief.kept if belief.sampled else -1)
     known = np.full(people, enough(belief))
     return Parts(belief.posterior, support, known, belief.worlds, belief.tried, belief.kept)
-
-
-def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
-    """The holder's release, made again from the original."""
-    if knowledge.population is None or not isinstance(knowledge.algorithm, str):
-        raise CannotRunError(
-            "it runs the algorithm again, for which it needs its name and the original table.",
-            needs=["algorithm", "people"],
-        )
-    data = knowledge.population
-    if not isinstance(data, Table):
-        data, _ = to_polars(data, series.schema)
-        if set(series.schema.sensitive) - set(data.columns):
-            raise CannotRunError(
-                "it runs the algorithm again, for which the original's sensitive values are needed.", needs=["people"]
-            )
-    try:
-        again = _made(data, series.schema, requirement, knowledge)
-    except (InputError, NotMetError) as problem:
-        raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
-    look = frame_signature(read_published(again, series.schema))
-    if look != frame_signature(release):
-        method = find(knowledge.algorithm)
-        lots = range(_LOTS if method.draws(method.settle(knowledge.options)) else 0)
-        drawn_again = (_made(data, series.schema, requirement, knowledge, lot) for lot in lots)
-        if any(frame_signature(read_published(one, series.schema)) != look for one in drawn_again):
-            follow = "" if requirement.sensitive else " Its groups do not follow values."
-            raise CannotRunError(
-                "the algorithm draws by lot who of several people with equal quasi-identifiers is in which group: "
-                f"without its seed it makes another release.{follow}"
-            )
-        raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
-    return again
-
-
-def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowledge, lot: int | None = None) -> Release:
-    """The release that a method makes of a table by itself, by a known seed; equal people as they stand, or by lot."""
-    method = find(str(knowledge.algorithm))
-    if method.stateful:
-        raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
-    table = (data if isinstance(data, Table) else Table.read(data, schema, repair=False)).with_boxes(tight=False)
-    asked = by_column(requirement, table.margins, table.domain)
-    method.refuse_impossible(asked, table)
-    rng, options = np.random.default_rng(0), method.settle(knowledge.options)
-    if lot is not None:
-        table = with_draws(table, draw_key(np.random.default_rng(lot)))
-    draft = method.run(Job(table, asked, rng, options=options))
-    boxes = boxes_of(table, draft)
-    return Release(tables_of(table, draft, boxes, rng), table, draft, boxes, requirement, method.name)
 
 
 def _believed(posterior: Floats, release: Release, asked: Bools, kept: Bools) -> tuple[Floats, Floats]:

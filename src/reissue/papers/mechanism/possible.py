@@ -58,12 +58,17 @@ def signature(table: Table, draft: Draft) -> Signature:
     return place.tobytes(), columns[:, np.lexsort(columns)].tobytes()
 
 
-def frame_signature(release: PublishedRelease) -> Signature:
-    """What published frames hold, as text, without order; how groups are numbered does not matter."""
+def frame_signature(release: PublishedRelease, *, identified: bool = True) -> Signature:
+    """What published frames hold, as text, without order; how groups are numbered does not matter.
+
+    Without `identified` an identifier that a holder's copy kept is not compared.
+    """
+    kept = release.schema.identifier
+    main = release.main if identified or kept is None else release.main.drop(kept, strict=False)
     if not release.form.numbered:
-        return frozenset(Counter(_texts(release.main).rows()).items())
+        return frozenset(Counter(_texts(main).rows()).items())
     apart = list(release.schema.sensitive)
-    people = _by_group(release.main.drop(*release.by, *apart, strict=False), release.group, release.groups)
+    people = _by_group(main.drop(*release.by, *apart, strict=False), release.group, release.groups)
     each = np.repeat(np.arange(release.values.height), release.weights)
     values = _by_group(release.values.select(apart)[each], release.value_group[each], release.groups)
     return frozenset(Counter(zip(people, values, strict=True)).items())
