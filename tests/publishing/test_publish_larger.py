@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -14,7 +13,7 @@ import reissue as ri
 from reissue.errors import DataError
 from reissue.ledger import Ledger, store
 from reissue.publishing.publish import publish, publish_next
-from reissue.publishing.publish_folder import publish_folder, who_is_where
+from reissue.publishing.publish_folder import publish_folder
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.turn import Publication
 from reissue.schema import Role
@@ -197,13 +196,3 @@ def test_who_fails_at_the_end_leaves_nothing_and_can_begin_again(
             name for entry in ledger.entries() for name in entry.files.values()
         }
         assert ledger.verify() == []
-
-
-def test_groups_are_numbered_in_the_same_way_every_time(tmp_path: Path) -> None:
-    """Columns that share texts raced each other to number them, and an entry was not the same when made again."""
-    rng, rows = np.random.default_rng(1), 20_000
-    names = [f"q{number}" for number in range(24)]
-    columns = {name: rng.integers(5_000, size=rows).astype(str) for name in names}
-    pl.DataFrame({"p": range(rows), **columns, "s": ["flu"] * rows}).write_parquet(tmp_path / "part.parquet")
-    first, *others = (who_is_where([tmp_path / "part.parquet"], "p", names, ["s"]) for _ in range(4))
-    assert all(np.array_equal(first.group, one.group) for one in others)

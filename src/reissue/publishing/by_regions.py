@@ -101,17 +101,15 @@ def _make(
     *,
     seed: int | None = None,
     fits: int | None = None,
-    person: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> _Made:
     """Make a release as files in an empty folder, or where the engine keeps tables; it is counted again.
 
-    `fits` is how many rows a region may have. `person` is the column by which lots are drawn, if it is not the
-    schema's identifier.
+    `fits` is how many rows a region may have.
     """
     _refuse_schema(recipe, schema)
     sequence: Any = np.random.default_rng(seed).bit_generator.seed_seq
-    work = _Work(recipe, schema, sequence.entropy, person or schema.identifier)
+    work = _Work(recipe, schema, sequence.entropy)
     with source.held([name for name in source.columns if name in schema.used]) as held:
         return work.done(held, place, fits, progress)
 
@@ -139,8 +137,6 @@ class _Work:
     schema: Schema
     entropy: Any
     """What decides everything random."""
-    person: str | None
-    """The column that says who a row is, if any."""
 
     @property
     def _rule(self) -> ByRegions:
@@ -181,9 +177,10 @@ class _Work:
 
     def _draws(self) -> PersonDraw | None:
         """By what people's lots are drawn; None where there is no such column, or no need."""
-        if self.person is None or not self.recipe.algorithm.draws(self.recipe.options):
+        who = self.schema.identifier
+        if who is None or not self.recipe.algorithm.draws(self.recipe.options):
             return None
-        return PersonDraw(self.person, draw_key(np.random.default_rng(self.entropy)))
+        return PersonDraw(who, draw_key(np.random.default_rng(self.entropy)))
 
     def _judged(self, coding: WholeCoding) -> tuple[Requirement, Domain]:
         """What regions must meet, and by what they are counted; stops where the table as a whole does not meet it."""
@@ -363,13 +360,12 @@ def fill_folder(
     *,
     seed: int | None,
     fits: int | None,
-    person: str | None = None,
     progress: Callable[[float], None],
 ) -> ReleaseFolder:
     """Make a release region by region into an empty folder, which keeps some of it if anything goes wrong."""
     source, recipe = _rewritable(data, engine), _with_earlier(recipe, engine, schema)
     try:
-        made = _make(source, schema, recipe, folder, seed=seed, fits=fits, person=person, progress=progress)
+        made = _make(source, schema, recipe, folder, seed=seed, fits=fits, progress=progress)
     except OSError as problem:
         raise InputError(f"The release cannot be written: {reason(problem)}.") from None
     except pl.exceptions.PolarsError:
