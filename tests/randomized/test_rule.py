@@ -1,12 +1,13 @@
 """First matrices and change rules against brute force: no more truth is possible, and no limit is missed."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats
 from reissue.randomized.adversaries import Adversary, ProtectedEvents
-from reissue.randomized.program import requirements_of
+from reissue.randomized.program import first_program, least_varying, requirements_of, total_variance
 from reissue.randomized.series import Mechanism, mechanism
 from tests.effort import examples
 from tests.randomized.worlds import adversaries, changes, shares
@@ -22,6 +23,11 @@ def worth(made: Mechanism, matrices: Floats) -> Floats:
 def world(seed: int, size: int, first: str, limit: float = 0.8) -> Mechanism:
     rng = np.random.default_rng(seed)
     return mechanism(adversaries(rng, size, 1), ProtectedEvents.of_values(size, limit), first=first, odds=1e6)
+
+
+def truest(made: Mechanism) -> Floats:
+    """The matrix of the linear program, before it is mixed with the closed form."""
+    return first_program(made.views, np.stack([view.adversary.prior for view in made.views]), made.odds)
 
 
 def rows_of(made: Mechanism) -> Floats:
@@ -44,7 +50,7 @@ def test_no_matrix_of_two_values_is_truer_than_the_programs(seed: int) -> None:
     a, b = np.meshgrid(*[np.linspace(0, 1, 201)] * 2)
     every = np.stack([np.stack([a, 1 - a], -1), np.stack([1 - b, b], -1)], -2).reshape(-1, 2, 2)
     allowed = (np.einsum("rv,mvy->mry", rows_of(made), every) <= 0).all((1, 2))
-    assert worth(made, made.first)[0] >= worth(made, every[allowed]).max(initial=0) - 1e-6
+    assert worth(made, truest(made))[0] >= worth(made, every[allowed]).max(initial=0) - 1e-6
 
 
 @given(st.integers(0, 10_000))
@@ -53,10 +59,37 @@ def test_no_matrix_of_three_values_is_truer_than_the_programs(seed: int) -> None
     made, rng = world(seed, 3, "program"), np.random.default_rng(seed)
     rows = rows_of(made)
     random = rng.dirichlet(np.full(3, 0.5), (2_000, 3))
-    random = random * rng.random((2_000, 1, 1)) + made.first * (1 - rng.random((2_000, 1, 1)) ** 3)
+    random = random * rng.random((2_000, 1, 1)) + truest(made) * (1 - rng.random((2_000, 1, 1)) ** 3)
     random = random / random.sum(2, keepdims=True)
     allowed = random[(np.einsum("rv,mvy->mry", rows, random) <= 0).all((1, 2))]
-    assert worth(made, made.first)[0] >= worth(made, allowed).max(initial=0) - 1e-6
+    assert worth(made, truest(made))[0] >= worth(made, allowed).max(initial=0) - 1e-6
+
+
+@given(st.integers(0, 10_000))
+@examples(50)
+def test_total_variance_is_that_of_the_inverse(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = 0.5 * np.eye(3) + 0.5 * rng.dirichlet(np.ones(3), 3)
+    prior = rng.dirichlet(np.ones(3))
+    weights, shown = np.linalg.inv(matrix), prior @ matrix  # of a square matrix these are the only unbiased weights
+    variance = (shown @ weights**2 - (shown @ weights) ** 2).sum()
+    np.testing.assert_allclose(total_variance(matrix, prior), variance, rtol=1e-5)
+
+
+@given(st.integers(0, 10_000))
+@examples(50)
+def test_first_matrices_vary_no_more_than_program_and_closed_form(seed: int) -> None:
+    size = 2 + seed % 4
+    program, closed = world(seed, size, "program"), world(seed, size, "closed form")
+    prior = program.views[-1].adversary.prior[0]
+    mine = total_variance(program.first[0], prior)
+    assert mine <= total_variance(closed.first[0], prior) * (1 + 1e-9)
+    assert mine <= total_variance(truest(program)[0], prior) * (1 + 1e-9)
+
+
+def test_a_singular_matrix_is_not_kept_where_the_closed_form_has_an_inverse() -> None:
+    silent, prior = np.full((1, 3, 3), 1 / 3), np.array([[0.5, 0.3, 0.2]])
+    assert least_varying(silent, np.eye(3)[np.newaxis], prior) == pytest.approx(np.eye(3)[np.newaxis])
 
 
 @given(st.integers(0, 10_000))

@@ -12,7 +12,7 @@ from reissue.randomized.audit import log_odds
 from reissue.randomized.beliefs import Outcomes, PublicBeliefs, joined, moved_on
 from reissue.randomized.draws import pick, tags, uniform
 from reissue.randomized.layout import layout_of
-from reissue.randomized.program import first_program
+from reissue.randomized.program import first_program, least_varying
 from reissue.randomized.rule import ChangeRule, Passage, View, change_rule, first_rule, passage
 
 __all__ = ["Judgement", "Mechanism", "Randomized", "Remembered", "TrueValues", "mechanism", "publish"]
@@ -109,14 +109,13 @@ def mechanism(
     fresh = fresh if redraw else 0
     if matrices is not None:
         return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, fresh)
-    if first == "closed form":
-        rule = first_rule(views, priors, odds)
-        matrices = rule.truth[:, np.newaxis, np.newaxis] * np.eye(priors.shape[2])
-        matrices = matrices + ((1 - rule.truth)[:, np.newaxis] * rule.substitutes)[:, np.newaxis, :]
-    elif first == "program":
-        matrices = first_program(views, priors, odds)
-    else:
+    if first not in ("closed form", "program"):
         raise InputError("`first` must be 'closed form' or 'program'.")
+    rule = first_rule(views, priors, odds)
+    matrices = rule.truth[:, np.newaxis, np.newaxis] * np.eye(priors.shape[2])
+    matrices = matrices + ((1 - rule.truth)[:, np.newaxis] * rule.substitutes)[:, np.newaxis, :]
+    if first == "program":
+        matrices = least_varying(first_program(views, priors, odds), matrices, priors[-1])
     return Mechanism(views, matrices, _entry(views, priors, matrices, layers), odds, layers, fresh)
 
 
