@@ -15,6 +15,7 @@ from reissue import synth
 from reissue.attacks.findings import not_run
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
+from reissue.outcome.plan import view_of
 from reissue.policy import Policy
 from reissue.publishing.plan import (
     Dynamics,
@@ -35,6 +36,7 @@ from reissue.publishing.plan import (
 )
 from reissue.publishing.plan import plan_series as plan
 from reissue.publishing.plan import planning as plan_module
+from reissue.publishing.plan.outcome import recommended_of
 from reissue.publishing.plan.planning import _Search
 from reissue.publishing.plan.rehearsal import sentence
 from reissue.publishing.publish import publish_next
@@ -188,7 +190,7 @@ def test_when_the_time_is_up_it_says_what_was_not_tried() -> None:
     made = plan(months(100, 2), SCHEMA, settings=POOLS, budget=1e-9)
     assert made.recommended is None
     assert [setting.name for setting in made.untried] == [setting.name for setting in POOLS]
-    assert POOLS[2].name in made.stopped
+    assert f"before {len(POOLS)} settings had been tried" in made.stopped
 
 
 @pytest.mark.parametrize("budget", [0, -1, "x"])
@@ -306,6 +308,51 @@ def test_bad_waves_are_refused() -> None:
         plan([frame, frame.with_columns(sex=pl.lit(True))], SCHEMA)
 
 
+def made_up(
+    name: str, cost: float, ended: RehearsalEnd = RehearsalEnd.WITHSTOOD, *, randomized: bool = False, **more: Any
+) -> Outcome:
+    """One release that loses `cost`, whose queries are off by as much."""
+    step = RehearsedRelease(100, 100, cost, cost, 0.0, 0, 0, 0, int(ended == "exposed"), 0.5, "register", 0.0)
+    values = "randomized" if randomized else "exact"
+    return Outcome(Setting("pool", name, values=values), (step,), ended, **more)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "best", "said"),
+    [
+        (
+            [made_up("k=5", 0.1, room=3), made_up("k=5", 0.2, randomized=True, room=3)],
+            "exact",
+            "need not all be true, if estimates correct for it: pool k=5, randomized values; half of the queries",
+        ),
+        (
+            [made_up("k=5", 0.1, room=1), made_up("k=5", 0.2, randomized=True, room=3)],
+            "randomized",
+            "must be true: pool k=5, for 1 of 3 further releases only; half of the queries",
+        ),
+        (
+            [made_up("k=5", 0.1, RehearsalEnd.EXPOSED), made_up("k=5", 0.2, randomized=True, room=3)],
+            "randomized",
+            "could publish all waves. pool k=5 came nearest: 0 of 1 waves could be published; release 1 would have",
+        ),
+        ([made_up("k=5", 0.1, room=1)], "exact", "1 of 3 further releases could be published; then `reissue publish`"),
+        ([made_up("k=5", 0.1, RehearsalEnd.EXPOSED)], None, "No setting that was tried stays below the limit"),
+    ],
+)
+def test_what_lasts_is_recommended_and_the_other_way_to_publish_is_shown(
+    outcomes: list[Outcome], best: str | None, said: str
+) -> None:
+    found = recommended_of(outcomes, 3)
+    assert (None if found is None else found.setting.values) == best
+    made = Plan(Limits(), (), 1, tuple(outcomes), found, 3)
+    assert said in " ".join(made.sentences)
+    assert repr(made) == f"Plan: {made.sentences[0]}"
+    view = view_of(made)
+    assert len(view.worlds.rows) == len(outcomes)
+    assert [row[0] == ">" for row in view.worlds.rows].count(True) == (best is not None)
+    assert ("Two ways to publish" in plan_html(made)) == bool(outcomes)
+
+
 def test_the_frontier_holds_what_no_other_setting_beats() -> None:
     def outcome(
         name: str, loss: float, risk: float, out: int = 0, *, ended: RehearsalEnd = RehearsalEnd.WITHSTOOD
@@ -349,17 +396,16 @@ class Scripted(_Search):
         else:
             self.unrepaired.append(setting)
 
-    def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
+    def _continue(self, setting: Setting, rehearsal: Rehearsal) -> None:
         assert rehearsal.setting == setting
         self.outcomes[setting.name] = replace(self.outcomes[setting.name], room=int(self.script[setting.name][2]))
-        if self.outcomes[setting.name].room:
-            self.recommended = self.outcomes[setting.name]
 
 
 def test_what_was_not_mended_is_once_more_where_it_may_cost_less_than_what_has_room() -> None:
     first, second, third = POOLS
     script = {first.name: (0.06, False, False), second.name: (0.05, True, True), third.name: (0.11, False, True)}
-    search = Scripted(read_waves(months(100, 2), SCHEMA), Limits(), None, lambda _: None, script=script)
+    waves = read_waves(months(100, 2), SCHEMA)
+    search = Scripted(waves, Limits(), None, lambda _: None, further=(waves.tables[:1],), script=script)
     assert not search.run(POOLS)
     assert search.unrepaired == [second]
     assert search.recommended is not None

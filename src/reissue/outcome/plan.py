@@ -23,6 +23,9 @@ _LEGEND = (
 )
 _HEADINGS = ("", "setting", "outcome", "releases#", "exposed#", "probability#", "average#", "groups known#")
 _COSTS = ("true#", "loss#", "queries#", "shares#", "counterfeits#", "suppressed#", "CPU s#")
+_WORLDS = ("", "published values", "setting", "waves#", "further#", "worst case#", "average#", "query error#")
+_BOTH = "Two ways to publish"
+_EXACT, _RANDOMIZED = "every one is true", "most are true, estimates are unbiased"
 _MARKS = {RehearsalEnd.WITHSTOOD: GOOD, RehearsalEnd.EXPOSED: BAD}
 
 
@@ -94,6 +97,8 @@ class PlanView:
     sentences: tuple[str, ...]
     """The recommendation and its reasons, a warning last."""
     settings: tuple[SettingView, ...]
+    worlds: TableView
+    """The best setting with true values, and the best with randomized ones."""
     summary: TableView
     legend: tuple[str, ...]
     reasons: tuple[str, ...]
@@ -118,6 +123,7 @@ def view_of(plan: Plan) -> PlanView:
         plan.situation,
         (*plan.sentences, *filter(None, [plan.warning])),
         settings,
+        table(_WORLDS, (_world(one, plan, randomized=world) for world, one in plan.worlds), _BOTH),
         table((*_HEADINGS, *_COSTS), map(_row, settings), "Simulated after the first wave" if plan.guess else ""),
         _LEGEND,
         _reasons(plan),
@@ -136,12 +142,12 @@ def _headline(plan: Plan) -> Headline:
     if best is not None:
         method = look_up(best.setting.method)
         about = "" if method is None else method.summary
+        if plan.short_of_room(best):
+            return Headline(UNSURE, f"{guess}Safe for these waves only", best.setting.words, HELP)
         return Headline(GOOD, f"{guess}Recommended", best.setting.words, about)
     said = plan.sentences[1 if plan.guess else 0]
     if not plan.tested:
         return Headline(UNSURE, f"{guess}Not computed", said)
-    if plan.frontier:
-        return Headline(UNSURE, f"{guess}Safe for these waves only", said, HELP)
     return Headline(BAD, f"{guess}No setting is safe", said, HELP)
 
 
@@ -182,6 +188,19 @@ def setting_of(one: Outcome, plan: Plan | None = None) -> SettingView:
         f"{one.left_out:,}",
         f"{one.seconds:.1f}",
     )
+
+
+def _world(one: Outcome, plan: Plan, *, randomized: bool) -> tuple[str, ...]:
+    """One way to publish: how long it lasts, and what it gives away and costs."""
+    view = setting_of(one, plan)
+    mark = ">" if view.recommended else ""
+    true = one.true or 0.0
+    values = (
+        _EXACT if not randomized else _RANDOMIZED if true > 0.5 else f"{view.true} are true, estimates are unbiased"
+    )
+    waves = f"{view.releases} of {plan.waves}"
+    further = "–" if one.room is None else f"{one.room} of {plan.further}"
+    return mark, values, view.words, waves, further, view.probability, view.average, view.queries
 
 
 def _row(one: SettingView) -> tuple[str, ...]:

@@ -193,4 +193,6 @@ def show_plan(made: "Plan") -> None:
     view = view_of(made)
     _render.say(*view.situation)
     _render.show_table(view.summary, view.summary.caption)
-    _render.say(*view.legend, *view.reasons, *view.sentences)
+    _render.say(*view.legend, *view.reasons)
+    _render.show_table(view.worlds, view.worlds.caption)
+    _render.say(*view.sentences)

@@ -13,7 +13,16 @@ from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Schema, Section
 from reissue.words import percent, plural
 
-__all__ = ["HELP", "KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
+__all__ = [
+    "HELP",
+    "KnownGroups",
+    "Outcome",
+    "Plan",
+    "RehearsalEnd",
+    "RehearsedRelease",
+    "ordered",
+    "recommended_of",
+]
 
 
 _REASONS = 3
@@ -272,12 +281,9 @@ class Plan:
 
     @property
     def nearest(self) -> Outcome | None:
-        """Where nothing is recommended: the setting that came nearest to it, if any made a release.
-
-        The one that withstood most releases, also simulated ones; of several the one that exposes fewest people.
-        """
+        """Where nothing is recommended: the setting that came nearest to it, if any made a release."""
         some = [one for one in self.outcomes if one.steps]
-        return min(some, key=lambda one: (-one.published, -(one.room or 0), one.exposed, one.cost), default=None)
+        return _nearest(some) if some else None
 
     @property
     def warning(self) -> str:
@@ -296,29 +302,19 @@ class Plan:
             people = _people(nearest.exposed)
             end = f"release {len(nearest.steps)} would have exposed {people}" if nearest.exposed else nearest.reason
             return f"{came}; {end.rstrip('.')}."
-        if nearest.verdict == RehearsalEnd.WITHSTOOD:
-            more = "and further releases were not tried"
-            if nearest.room is not None:
-                more = f"and {nearest.room} of {self.further} further releases of a simulated continuation"
-            return f"{came}, {more}."
         return f"{came}. {nearest.reason}".rstrip(". ") + "."
 
     @property
     def verdict(self) -> str:
         """What came out of it, in a few words."""
         if self.recommended is not None:
-            return "recommended"
-        if not self.tested:
-            return str(RehearsalEnd.NOT_TRIED)
-        return "no room to go on" if self.frontier else "nothing suffices"
+            return "no room to go on" if self.short_of_room(self.recommended) else "recommended"
+        return "nothing suffices" if self.tested else str(RehearsalEnd.NOT_TRIED)
 
     def at(self, limit: float) -> "Plan":
         """The same plan by another limit, as far as what was tried tells: nothing is tried or repaired again."""
         outcomes = tuple(one.at(limit, self.limits.limit) for one in self.outcomes)
-        fine = [one for one in outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
-        roomy = [one for one in fine if one.room is not None and one.room >= self.further]
-        best = min(roomy or fine, key=lambda one: one.cost, default=None)
-        limits = replace(self.limits, limit=limit)
+        limits, best = replace(self.limits, limit=limit), recommended_of(outcomes, self.further)
         return self if limit == self.limits.limit else replace(self, limits=limits, outcomes=outcomes, recommended=best)
 
     def apply(self, schema: Schema | Mapping[str, Any] | str | Path) -> Schema:
@@ -453,10 +449,11 @@ class Plan:
     def _further(self, best: Outcome) -> str:
         if best.room is None:
             return "Further releases were not tried."
-        if best.room < self.further:
+        if self.short_of_room(best):
             return (
-                f"Two continuations of the series were simulated: {plural(self.further, 'further release')} could be "
-                f"published in one, {best.room} in the other. Plan again as waves arrive."
+                f"In a simulated continuation {best.room} of {plural(self.further, 'further release')} could be "
+                "published; then `reissue publish` would refuse. No setting that was tried lasts longer. Plan again as "
+                "waves arrive."
             )
         return (
             f"{plural(self.further, 'further release')} of a simulated continuation could be published too. That is a "
@@ -479,28 +476,40 @@ class Plan:
             said.append(f"{nearest.setting.words} would have exposed {people} at release {len(nearest.steps)}")
         return [f"Cheaper settings do not suffice: {'; '.join(said)}."] if said else []
 
-    def _other(self, best: Outcome) -> list[str]:
+    def _other(self, best: Outcome | None) -> list[str]:
         """What it would cost to publish true values instead of randomized ones, or the other way round."""
-        other = self.best_of(randomized=not best.setting.randomized)
-        if other is None:
-            if best.setting.randomized and any(not one.setting.randomized for one in self.outcomes):
-                return ["Where every published value must be true, no setting that was tried lasts as long."]
+        randomized = best is not None and not best.setting.randomized
+        some = [one for one in self.outcomes if one.setting.randomized == randomized and one.steps]
+        if best is None or not some:
             return []
+        where = "Where values need not all be true, if estimates correct for it"
+        where = where if randomized else "Where every published value must be true"
+        other = self.best_of(randomized=randomized)
+        if other is None:
+            return [f"{where}: no setting that was tried could publish all waves. {self._short(_nearest(some))}"]
+        lasts = f", for {other.room} of {self.further} further releases only" if self.short_of_room(other) else ""
         error = f"half of the queries are then off by {other.query_error or 0:.1%} or less"
-        if best.setting.randomized:
-            return [f"Where every published value must be true: {other.setting.words}; {error}."]
-        return [f"Where values need not all be true, if estimates correct for it: {other.setting.words}; {error}."]
+        return [f"{where}: {other.setting.words}{lasts}; {error}."]
 
     def best_of(self, *, randomized: bool) -> Outcome | None:
-        """The cheapest setting that withstood every wave and the continuation, with randomized values or true ones."""
-        fine = [
-            one
-            for one in self.outcomes
-            if one.verdict == RehearsalEnd.WITHSTOOD
-            and one.setting.randomized == randomized
-            and (one.room or 0) >= self.further
-        ]
-        return min(fine, key=lambda one: one.cost, default=None)
+        """The setting to use with randomized values, or with true ones; None if none withstood every wave."""
+        return _best([one for one in self.outcomes if one.setting.randomized == randomized], self.further)
+
+    @property
+    def worlds(self) -> tuple[tuple[bool, Outcome], ...]:
+        """Whether values are randomized, and the setting to use then; else the one that came nearest to it.
+
+        What was not tried is not among them.
+        """
+        found = []
+        for randomized in (False, True):
+            some = [one for one in self.outcomes if one.setting.randomized == randomized and one.steps]
+            found += [(randomized, self.best_of(randomized=randomized) or _nearest(some))] if some else []
+        return tuple(found)
+
+    def short_of_room(self, one: Outcome) -> bool:
+        """Whether a setting withstood the waves, and not all of their simulated continuation."""
+        return one.room is not None and one.room < self.further
 
     def _apart(self, best: Outcome) -> list[str]:
         """What it costs where providers are not to learn about each other's people."""
@@ -517,20 +526,11 @@ class Plan:
         ]
 
     def _nothing(self) -> list[str]:
-        fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         if not self.tested:
             return self._untested()
-        said = ["No setting that was tried stays below the limit at the cost that is allowed."]
-        if fine:
-            longest = max(fine, key=lambda one: one.room or 0)
-            settings = f"{plural(len(fine), 'setting')} {'is' if len(fine) == 1 else 'are'}"
-            said = [
-                (
-                    f"{settings} safe for these {self.waves} waves. None stayed safe when {self.further} more were "
-                    f"simulated; {longest.setting.words} came furthest, with {longest.room or 0} of them."
-                )
-            ]
-        return [*said, HELP]
+        said, nearest = "No setting that was tried stays below the limit at the cost that is allowed.", self.nearest
+        failed = [one for one in self.outcomes if one.verdict == RehearsalEnd.IMPOSSIBLE]
+        return [said, self._short(nearest) if nearest is not None else _why(failed), HELP]
 
     def _untested(self) -> list[str]:
         """That there is no verdict on anything, and why."""
@@ -595,3 +595,25 @@ def _people(number: int) -> str:
 def ordered(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """By what they cost; those that published nothing last."""
     return tuple(sorted(outcomes, key=lambda one: (not one.steps, one.cost)))
+
+
+def recommended_of(outcomes: Sequence[Outcome], further: int) -> Outcome | None:
+    """Return the setting to use: true values in groups or randomized ones, whichever answer queries better.
+
+    A setting that lasts as long as it should is better than one that does not. None if none withstood every wave.
+    """
+    drawn = _best([one for one in outcomes if one.setting.randomized], further)
+    exact = _best([one for one in outcomes if not one.setting.randomized], further)
+    both = [one for one in (exact, drawn) if one is not None]
+    return min(both, key=lambda one: (-min(one.room or 0, further), one.query_error or 0.0), default=None)
+
+
+def _best(outcomes: Sequence[Outcome], further: int) -> Outcome | None:
+    """The cheapest setting that withstood every wave and lasts as long as it should; else the longest-lasting one."""
+    fine = [one for one in outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
+    return min(fine, key=lambda one: (-min(one.room or 0, further), one.cost), default=None)
+
+
+def _nearest(some: Sequence[Outcome]) -> Outcome:
+    """The setting that published most releases; of several the one that exposes fewest people."""
+    return min(some, key=lambda one: (-one.published, one.exposed, one.cost))

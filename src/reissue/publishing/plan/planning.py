@@ -1,10 +1,11 @@
 """plan: which method and setting protect a series at the least cost, by trying them on its own waves.
 
-The first setting is tried at once, so that there is something to see; the others in the order of what the first wave
-would lose. A setting is abandoned at the first release that could not be published. Where few people are exposed, the
-release is repaired, unless something that withstands costs less than this one loses already. Settings that withstand
-all waves are then tried on as many simulated waves again, the cheapest first: the first one that survives these too is
-recommended, unless a setting that was not repaired costs less once it is.
+The first setting is tried at once, so that there is something to see; then randomized values, whose price is another
+one; then the others in the order of what the first wave would lose. A setting is abandoned at the first release that
+could not be published. Where few people are exposed, the release is repaired, unless something that withstands costs
+less than this one loses already. Settings that withstand all waves are then tried on as many simulated waves again, the
+cheapest first, until one survives these too. Where none does, the one that lasts longest is recommended. True values
+and randomized ones are compared by the error of queries.
 
 Then group sizes between those that were tried are examined, wherever they may cost less. The larger the groups, the
 less they give away and the more they cost, almost always. So for each number of values per group the smallest size that
@@ -17,6 +18,7 @@ The budget is in CPU seconds, so that other work on the machine does not change 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from math import isqrt
 from pathlib import Path
@@ -31,7 +33,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.methods import find
 from reissue.methods.registry import Trait
 from reissue.publishing.longevity import simulated
-from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
+from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered, recommended_of
 from reissue.publishing.plan.rehearsal import (
     Rehearsal,
     ended_by,
@@ -43,6 +45,7 @@ from reissue.publishing.plan.rehearsal import (
 from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.schema import Schema
+from reissue.words import plural
 
 __all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "plan_series", "seconds_of", "smallest"]
 
@@ -90,7 +93,7 @@ _SMALL = 5_000
 """Waves with fewer rows in total are continued twice, since the fewer people, the larger the effect of chance."""
 _FIRST = 0.6
 """The share of the budget after which no further setting is begun before there is a recommendation."""
-_TIME = "The budget of CPU time was spent: not tried to the end: {untried}. A larger `budget` may find more."
+_TIME = "The budget of CPU time was spent before {untried} had been tried to the end. A larger `budget` may find more."
 _NO_ROOM = (
     "It was stopped before all settings that withstood were tried on further waves. A larger budget may find more."
 )
@@ -100,7 +103,7 @@ _COARSE = (
 _LASTING = 24
 """Simulated further releases of which counterfeits are counted: two years of months."""
 _UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried."
-_CANCELLED = "Cancelled. Not tried to the end: {untried}."
+_CANCELLED = "Cancelled before {untried} had been tried to the end."
 
 
 @dataclass(frozen=True)
@@ -138,12 +141,9 @@ class _Search:
     report: Callable[[Progress], None]
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     waiting: list[Setting] = field(default_factory=list)
-    recommended: Outcome | None = None
     started: float = field(default_factory=cpu_seconds)
     further: tuple[tuple[Table, ...], ...] = ()
     """Simulated continuations."""
-    second: Outcome | None = None
-    """If no setting withstands both continuations: the one that withstands one and gets furthest in the other."""
     losses: dict[str, float] = field(default_factory=dict)
     """The loss of the first wave by itself, by setting."""
     withstood: dict[str, Rehearsal] = field(default_factory=dict)
@@ -161,8 +161,8 @@ class _Search:
         """Try settings; return why it stopped early, or an empty text."""
         self.waiting = [one for one in settings if not one.randomized]
         try:
-            self._try_randomized([one for one in settings if one.randomized])
             self._begin()
+            self._try_randomized([one for one in settings if one.randomized])
             self._order()
             while self.waiting and not self._late():
                 self._try_next()
@@ -179,9 +179,25 @@ class _Search:
             return self._unfinished(_CANCELLED)
         return ""
 
+    @property
+    def best(self) -> Outcome | None:
+        """The setting without randomized values to use, as far as it is known; of little use if its room is not."""
+        return self.so_far().best_of(randomized=False)
+
+    @property
+    def recommended(self) -> Outcome | None:
+        """The cheapest setting that withstands the continuations too."""
+        best = self.best
+        return None if best is None or best.room is None or best.room < self.room else best
+
+    @property
+    def room(self) -> int:
+        """How many further releases a setting must withstand."""
+        return max((len(tables) for tables in self.further), default=0)
+
     def learnt(self) -> str:
         """What an adversary who learns gets from the recommended series, in a sentence; empty without one."""
-        best = self.recommended or self.second
+        best = self.best
         if best is None or self.limits.prior == "learned":
             return ""
         if self._spent():
@@ -193,7 +209,7 @@ class _Search:
 
     def lasting(self, rng: np.random.Generator, *, guess: bool) -> str:
         """How many releases the recommended series has counterfeits enough for, in a sentence; empty without any."""
-        best = self.recommended or self.second
+        best = self.best
         if best is None or not find(best.setting.method).stateful or best.setting.randomized or self._spent():
             return ""
         rehearsal, setting = self.withstood[best.setting.name], best.setting
@@ -219,28 +235,17 @@ class _Search:
         return found.sentence
 
     def know_groups(self) -> None:
-        """Find out what an adversary who knows everyone's group gets: always for the recommended setting.
+        """Find out what an adversary who knows everyone's group gets from the setting to use.
 
-        Then for all others that withstood, the cheapest first, as far as the budget goes.
+        Then from all others that withstood, the cheapest first, as far as the budget goes.
         """
-        best = self.recommended or self.second
-        names = sorted(self.withstood, key=lambda name: self.outcomes[name].cost)
-        if best is not None:
-            names = [best.setting.name, *(name for name in names if name != best.setting.name)]
-        try:
-            for name in names:
-                if self._spent() and not (best is not None and name == best.setting.name):
-                    return
-                found = with_known_groups(self.withstood[name], self.outcomes[name], self.limits.limit)
-                self.outcomes[name] = found
-                self.recommended = found if self._is(self.recommended, name) else self.recommended
-                self.second = found if self._is(self.second, name) else self.second
-        except KeyboardInterrupt:
-            return
-
-    @staticmethod
-    def _is(one: Outcome | None, name: str) -> bool:
-        return one is not None and one.setting.name == name
+        best = self.best
+        first = "" if best is None else best.setting.name
+        with suppress(KeyboardInterrupt):
+            for name in sorted(self.withstood, key=lambda name: (name != first, self.outcomes[name].cost)):
+                if name == first or not self._spent():
+                    rehearsal, limit = self.withstood[name], self.limits.limit
+                    self.outcomes[name] = with_known_groups(rehearsal, self.outcomes[name], limit)
 
     def _late(self) -> bool:
         """Whether the rest of the budget is needed for continuations."""
@@ -300,7 +305,7 @@ class _Search:
         if same.name not in self.withstood or not self._cheaper(same.name):
             return None if same.name in self.withstood else False
         if self.outcomes[same.name].room is None:
-            self._room(same, self.withstood[same.name])
+            self._continue(same, self.withstood[same.name])
         return self.recommended is not None and self.recommended.setting.name == same.name
 
     def _first_loss(self, setting: Setting) -> float | None:
@@ -327,12 +332,12 @@ class _Search:
             if not self._cheaper(name):
                 return
             if self.outcomes[name].room is None:
-                self._room(self.withstood[name].setting, self.withstood[name])
+                self._continue(self.withstood[name].setting, self.withstood[name])
 
     def _unfinished(self, text: str) -> str:
         if not self.waiting:
             text = _COARSE if self.refining else _NO_ROOM
-        return text.format(untried="; ".join(setting.name for setting in self.waiting))
+        return text.format(untried=plural(len(self.waiting), "setting"))
 
     def _begin(self) -> None:
         """Try the first setting at once, so that there is a result before all of them are sorted."""
@@ -360,16 +365,8 @@ class _Search:
                 return
         self.withstood[setting.name] = rehearsal
 
-    def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
-        """Try a setting on the simulated continuations, and recommend it if it withstands them."""
-        passed, outcome = self._continue(setting, rehearsal), self.outcomes[setting.name]
-        if all(passed):
-            self.recommended = outcome
-        elif passed[0] and (self.second is None or (outcome.room or 0) > (self.second.room or 0)):
-            self.second = outcome
-
-    def _continue(self, setting: Setting, rehearsal: Rehearsal) -> list[bool]:
-        """Return whether a setting withstands each simulated continuation."""
+    def _continue(self, setting: Setting, rehearsal: Rehearsal) -> None:
+        """Try a setting on the simulated continuations: how many of their releases could be published."""
         seconds, rooms = rehearsal.seconds, []
         for tables in self.further:
             further = rehearse(rehearsal.guessed(), tables, lambda: self._watch(setting))
@@ -380,7 +377,6 @@ class _Search:
                 break
         outcome = replace(self.outcomes[setting.name], room=min(rooms, default=0), seconds=seconds)
         self.outcomes[setting.name] = outcome
-        return [room == len(tables) for room, tables in zip(rooms, self.further, strict=False)]
 
     def _watch(self, setting: Setting) -> None:
         """Report progress; stop if the budget is spent."""
@@ -392,11 +388,12 @@ class _Search:
         left = seconds / done * (total - done) if done else None
         if left is not None and self.budget is not None:
             left = min(left, self.budget - seconds)
-        self.report(Progress(done, total, setting.name, seconds, left, self._so_far()))
+        self.report(Progress(done, total, setting.name, seconds, left, self.so_far()))
 
-    def _so_far(self) -> Plan:
+    def so_far(self) -> Plan:
+        """What was found so far, without a recommendation."""
         outcomes = ordered(list(self.outcomes.values()))
-        return Plan(self.limits, self.waves.sentences, len(self.waves.tables), outcomes, None, 0)
+        return Plan(self.limits, self.waves.sentences, len(self.waves.tables), outcomes, None, self.room)
 
 
 def _so_far(rehearsal: Rehearsal, waves: Waves) -> RehearsalEnd:
@@ -559,24 +556,14 @@ def plan_series(
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
     stopped = search.run(sensible_settings(known, limits) if settings is None else settings)
     search.know_groups()
-    made = Plan(
-        limits,
-        known.sentences,
-        len(known.tables),
-        ordered(list(search.outcomes.values())),
-        search.recommended or search.second,
-        room,
-        guess,
-        tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
-        stopped,
-        {} if schema.updates else dict(known.schema.updates),
-        search.learnt(),
-        search.lasting(rng, guess=guess),
+    found = search.so_far()
+    return replace(
+        found,
+        recommended=recommended_of(found.outcomes, room),
+        guess=guess,
+        untried=tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
+        stopped=stopped,
+        updates={} if schema.updates else dict(known.schema.updates),
+        learnt=search.learnt(),
+        lasting=search.lasting(rng, guess=guess),
     )
-    drawn = made.best_of(randomized=True)
-    return made if drawn is None or _more_useful(made.recommended, drawn) else replace(made, recommended=drawn)
-
-
-def _more_useful(exact: Outcome | None, drawn: Outcome) -> bool:
-    """Whether true values in groups answer queries at least as well as estimates from randomized values."""
-    return exact is not None and (exact.query_error or 0.0) <= (drawn.query_error or 0.0)

@@ -255,12 +255,6 @@ class Rehearsal:
             return made.stopped(RehearsalEnd.EXPOSED, found.sentence, started)
         return replace(made, seconds=self.seconds + time.process_time() - started, released=(*self.released, release))
 
-    def _grouped(self, table: Table, number: int) -> Release:
-        """Return the release of a table by the setting's method."""
-        policy = self.policy
-        asked: dict[str, Any] = {"method": policy.method, "suppress": policy.suppress, "seed": number}
-        return anonymize(table, self.schema, policy.require, **asked, **policy.options)
-
     def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
         """Return the rehearsal, ended with a verdict."""
         seconds = self.seconds + time.process_time() - started

@@ -192,8 +192,6 @@ _MIXED = 0.4
 """Largest share of a value in a cohort, so that those who leave early have one of several values."""
 _FIRST_SIZE, _LARGEST_SIZE = 5, 100
 """Rows per group: the first settings double from the first to the largest size; `planning` examines those between."""
-_SIZES = (5, 10)
-"""Rows per group where values are randomized: groups then protect identities only."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
 """Rows per group, and the largest share of a value in it relative to the limit."""
 
@@ -232,10 +230,13 @@ def sensible_settings(waves: Waves, limits: Limits | None = None) -> list[Settin
 
 
 def _drawn(waves: Waves, limits: Limits) -> list[Setting]:
-    """Randomized values, against an adversary who knows departure rates unless the plan's prior ignores them."""
+    """Randomized values, against an adversary who knows departure rates unless the plan's prior ignores them.
+
+    The adversary is taken to know who is who: what is learned does not depend on the groups, so larger ones only lose.
+    """
     known = limits.prior != PRIORS[0] and len(waves.tables) > 1
     asked: dict[str, Any] = {"against": [ALIKE, DEPARTURES], "departures": waves.departures} if known else {}
-    return [Setting("pool", f"k={k}", {}, RANDOMIZED, asked) for k in _SIZES if 2 * k <= waves.fewest]
+    return [Setting("pool", f"k={_FIRST_SIZE}", {}, RANDOMIZED, asked)] if waves.fewest >= 2 * _FIRST_SIZE else []
 
 
 def _doubling(waves: Waves) -> list[tuple[int, int]]:
