@@ -186,7 +186,7 @@ def test_every_attack_has_a_name_and_a_sentence() -> None:
 
 def test_attacks_that_judge_a_release_by_itself_say_so() -> None:
     alone = {name for name, its in registered().items() if its.per_release}
-    assert alone == {"coalition", "definetti", "disclosure", "mechanism", "minimality"}
+    assert alone == {"coalition", "definetti", "disclosure", "mechanism", "minimality", "shilling"}
 
 
 def test_attacks_are_listed_by_name_whatever_was_imported_first() -> None:

@@ -20,7 +20,14 @@ __all__ = ["Longevity", "longevity", "simulated"]
 
 @dataclass(frozen=True)
 class Longevity:
-    """How a simulated series went."""
+    """How a simulated series went.
+
+    Examples
+    --------
+    >>> import reissue as ri
+    >>> ri.Longevity(shares=(0.02, 0.07, 0.12), limit=0.1, how="With 10% replaced each time", asked=60).lasts
+    2
+    """
 
     shares: tuple[float, ...]
     """Counterfeits of each release that was made, as a share of the people published."""
