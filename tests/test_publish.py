@@ -197,7 +197,7 @@ def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
         assert report.release == 2
         assert report.problems[0].startswith("updates: The values of ")
         assert any("invariance" in line for line in report.advice)
-        assert any("larger k than 5" in line for line in report.advice)
+        assert any("k=10" in line and "instead of k=5" in line for line in report.advice)
         assert len(report.advice) == 3
         assert not any("distinct" in line for line in report.advice), "the joint attack breaks it"
         assert ledger.entries() == before

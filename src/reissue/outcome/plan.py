@@ -25,7 +25,7 @@ _HEADINGS = ("", "setting", "outcome", "releases#", "exposed#", "probability#", 
 _COSTS = ("true#", "loss#", "queries#", "shares#", "counterfeits#", "suppressed#", "CPU s#")
 _WORLDS = ("", "published values", "setting", "waves#", "further#", "worst case#", "average#", "query error#")
 _BOTH = "Two ways to publish"
-_EXACT, _RANDOMIZED = "every one is true", "most are true, estimates are unbiased"
+_EXACT, _MOST_TRUE = "every one is true", "most are true, estimates are unbiased"
 _MARKS = {RehearsalEnd.WITHSTOOD: GOOD, RehearsalEnd.EXPOSED: BAD}
 
 
@@ -123,7 +123,7 @@ def view_of(plan: Plan) -> PlanView:
         plan.situation,
         (*plan.sentences, *filter(None, [plan.warning])),
         settings,
-        table(_WORLDS, (_world(one, plan, randomized=world) for world, one in plan.worlds), _BOTH),
+        table(_WORLDS, (_world(one, plan) for one in plan.worlds), _BOTH),
         table((*_HEADINGS, *_COSTS), map(_row, settings), "Simulated after the first wave" if plan.guess else ""),
         _LEGEND,
         _reasons(plan),
@@ -190,17 +190,15 @@ def setting_of(one: Outcome, plan: Plan | None = None) -> SettingView:
     )
 
 
-def _world(one: Outcome, plan: Plan, *, randomized: bool) -> tuple[str, ...]:
+def _world(one: Outcome, plan: Plan) -> tuple[str, ...]:
     """One way to publish: how long it lasts, and what it gives away and costs."""
-    view = setting_of(one, plan)
-    mark = ">" if view.recommended else ""
-    true = one.true or 0.0
-    values = (
-        _EXACT if not randomized else _RANDOMIZED if true > 0.5 else f"{view.true} are true, estimates are unbiased"
-    )
-    waves = f"{view.releases} of {plan.waves}"
+    view, true = setting_of(one, plan), one.true or 1.0
+    values = _MOST_TRUE if true > 0.5 else f"{view.true} are true, estimates are unbiased"
+    first = (">" if view.recommended else "", values if one.setting.randomized else _EXACT, view.words)
+    if not one.steps:
+        return (*first, view.outcome, *["–"] * 4)
     further = "–" if one.room is None else f"{one.room} of {plan.further}"
-    return mark, values, view.words, waves, further, view.probability, view.average, view.queries
+    return (*first, f"{view.releases} of {plan.waves}", further, view.probability, view.average, view.queries)
 
 
 def _row(one: SettingView) -> tuple[str, ...]:

@@ -291,7 +291,7 @@ def publish_candidate(
     except RefusedError as refused:
         if refused.report.only_not_run:
             raise
-        raise refused.helped_by(*_helping(candidate, asked, time.monotonic() - began)) from None
+        raise refused.helped_by(*_helping(candidate, asked, time.monotonic() - began), _begun(candidate)) from None
     price = _affordable(candidate, made.price(release, found), release, asked, time.monotonic() - began)
     published = replace(made.publication(release, found.findings, recorded=writer is not None), price=price)
     before_record(published)
@@ -323,8 +323,13 @@ def _affordable(candidate: Candidate, price: Price, release: Release, asked: Pri
     if price.loss > most:
         problem = too_costly(price.loss, most, price.costliest, price.losses[price.costliest])
         refused = refusal(candidate.turn.number, [problem], price.findings, candidate.policy, release)
-        raise refused.helped_by([one for one in price.cheaper if one.loss <= most], [])
+        raise refused.helped_by([one for one in price.cheaper if one.loss <= most], [], _begun(candidate))
     return price
+
+
+def _begun(candidate: Candidate) -> str:
+    """The ledger of a series that has begun, whose schema is changed by recording it; else nothing."""
+    return candidate.turn.ledger.name if candidate.turn.earlier else ""
 
 
 def _helping(candidate: Candidate, asked: PriceRequest, took: float) -> tuple[list[TriedChange], list[Change]]:

@@ -1,6 +1,7 @@
 """Why a release was refused: what would have leaked, and what would help."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = ["RefusedError", "Report", "problems_of", "refusal", "short_series", "
 
 _CHANCE = 3.0
 """Standard deviations by which fewer guesses must be right than claimed, so that it is no chance."""
+_K = re.compile(r"\bk=\d")
 _MOST = 3
 """Pieces of advice, at most: the first help most."""
 
@@ -35,6 +37,8 @@ class Report:
     steps: tuple[Advice, ...]
     """What would help, the most effective first; three at most."""
     findings: Findings
+    ledger: str = ""
+    """The ledger, where a change of its schema has to be recorded before the next attempt."""
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -57,6 +61,8 @@ class Report:
             said = [] if one.change is None else [f"    {line}" for line in one.change.text.splitlines() if line]
             said = [f"    {one.command}"] if one.command else said
             lines += [f"- {one.sentence}{' In the schema file:' if said and not one.command else ''}", *said]
+        if self.ledger and any(one.change is not None for one in self.steps):
+            lines += [f"After a change of the schema file: reissue ledger amend {self.ledger} --schema FILE"]
         lines += [""] if self.steps else []
         if len(self.findings):
             lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
@@ -76,12 +82,15 @@ class RefusedError(RiskError):
         super().__init__(report.text.rstrip())
         self.report = report
 
-    def helped_by(self, tried: Sequence[TriedChange], untried: Sequence[Change]) -> "RefusedError":
-        """The same, with changes that were tried and suffice before all other advice, and untried ones behind it."""
+    def helped_by(self, tried: Sequence[TriedChange], untried: Sequence[Change], ledger: str) -> "RefusedError":
+        """The same, with changes that were tried and suffice before all other advice, and untried ones behind it.
+
+        They are recorded in a ledger that has begun; its name is empty for one that has not.
+        """
         known = [Advice(_SUFFICES.format(change=one.change.sentence, loss=one.loss), one.change) for one in tried]
-        open_ = [Advice(f"{one.sentence}.", one) for one in untried]
+        open_ = [Advice(f"{one.sentence} (not tried).", one) for one in untried]
         steps = (*known, *self.report.steps, *open_)[:_MOST]
-        return RefusedError(replace(self.report, steps=steps))
+        return RefusedError(replace(self.report, steps=steps, ledger=ledger))
 
 
 def _ended(finding: Finding) -> str:
@@ -224,13 +233,12 @@ def refusal(
     return RefusedError(Report(number, tuple(problems), steps, findings))
 
 
-def _stricter(policy: Policy) -> str:
-    """A stricter requirement, named by the number that makes it so."""
+def _stricter(policy: Policy) -> list[str]:
+    """A stricter requirement, named by the number that makes it so; a larger k is offered as a change."""
     m = max((part.invariant_m or 0 for part in policy.require.parts()), default=0)
     if m and methods.find(policy.method).m_requirement:
-        return f"A larger m than {m}, in a new series: groups then have more values."
-    k = policy.require.group_size
-    return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
+        return [f"A larger m than {m}, in a new series: groups then have more values."]
+    return [] if _K.search(str(policy.require)) else ["A stricter requirement, for example with a larger k."]
 
 
 def _remedies(methods: Mapping[str, str]) -> list[str]:
@@ -308,7 +316,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
             advice.append(_LEAVING)
     if release is None and Trait.SUPPRESSES in methods.find(policy.method).traits:
         advice.append(f"More suppressed records: `suppress` in the policy, {policy.suppress:g} now.")
-    return [*advice, _stricter(policy)] if exposing or release is None else advice
+    return [*advice, *_stricter(policy)] if exposing or release is None else advice
 
 
 def _fewer_counterfeits(policy: Policy, release: Release) -> str:

@@ -478,15 +478,16 @@ class Plan:
 
     def _other(self, best: Outcome | None) -> list[str]:
         """What it would cost to publish true values instead of randomized ones, or the other way round."""
-        randomized = best is not None and not best.setting.randomized
-        some = [one for one in self.outcomes if one.setting.randomized == randomized and one.steps]
-        if best is None or not some:
+        randomized = best is None or not best.setting.randomized
+        other = next((one for one in self.worlds if one.setting.randomized == randomized), None)
+        if other is None or (best is None and other.steps):
             return []
         where = "Where values need not all be true, if estimates correct for it"
         where = where if randomized else "Where every published value must be true"
-        other = self.best_of(randomized=randomized)
-        if other is None:
-            return [f"{where}: no setting that was tried could publish all waves. {self._short(_nearest(some))}"]
+        if not other.steps:
+            return [f"{where}: {other.setting.words} cannot be published. {other.reason}"]
+        if other.verdict != RehearsalEnd.WITHSTOOD:
+            return [f"{where}: no setting that was tried could publish all waves. {self._short(other)}"]
         lasts = f", for {other.room} of {self.further} further releases only" if self.short_of_room(other) else ""
         error = f"half of the queries are then off by {other.query_error or 0:.1%} or less"
         return [f"{where}: {other.setting.words}{lasts}; {error}."]
@@ -496,16 +497,14 @@ class Plan:
         return _best([one for one in self.outcomes if one.setting.randomized == randomized], self.further)
 
     @property
-    def worlds(self) -> tuple[tuple[bool, Outcome], ...]:
-        """Whether values are randomized, and the setting to use then; else the one that came nearest to it.
+    def worlds(self) -> tuple[Outcome, ...]:
+        """The best setting with true values and the best with randomized ones, as far as some were tried.
 
-        What was not tried is not among them.
+        Where none withstood every wave it is the one that came nearest, or the first that made no release.
         """
-        found = []
-        for randomized in (False, True):
-            some = [one for one in self.outcomes if one.setting.randomized == randomized and one.steps]
-            found += [(randomized, self.best_of(randomized=randomized) or _nearest(some))] if some else []
-        return tuple(found)
+        ended = [one for one in self.outcomes if one.steps or one.verdict == RehearsalEnd.IMPOSSIBLE]
+        both = ([one for one in ended if one.setting.randomized == randomized] for randomized in (False, True))
+        return tuple(_best(some, self.further) or _nearest(some) for some in both if some)
 
     def short_of_room(self, one: Outcome) -> bool:
         """Whether a setting withstood the waves, and not all of their simulated continuation."""
@@ -530,7 +529,7 @@ class Plan:
             return self._untested()
         said, nearest = "No setting that was tried stays below the limit at the cost that is allowed.", self.nearest
         failed = [one for one in self.outcomes if one.verdict == RehearsalEnd.IMPOSSIBLE]
-        return [said, self._short(nearest) if nearest is not None else _why(failed), HELP]
+        return [said, self._short(nearest) if nearest is not None else _why(failed), *self._other(None), HELP]
 
     def _untested(self) -> list[str]:
         """That there is no verdict on anything, and why."""
@@ -616,4 +615,4 @@ def _best(outcomes: Sequence[Outcome], further: int) -> Outcome | None:
 
 def _nearest(some: Sequence[Outcome]) -> Outcome:
     """The setting that published most releases; of several the one that exposes fewest people."""
-    return min(some, key=lambda one: (-one.published, one.exposed, one.cost))
+    return min(some, key=lambda one: (not one.steps, -one.published, one.exposed, one.cost))
