@@ -18,8 +18,7 @@ from benchmarks._waves import SOURCES, Waves
 from reissue import synth
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
-from reissue.publishing.plan import Limits, Plan
-from reissue.publishing.plan import plan_series as plan
+from reissue.publishing.plan import Limits, Plan, plan
 from reissue.publishing.publish import publish
 from reissue.publishing.refusal import RefusedError
 from reissue.release.release import Release
@@ -67,7 +66,7 @@ def speed(folder: Path, chosen: argparse.Namespace) -> None:
 def _planned(waves: Waves, limits: Limits) -> Plan:
     """The plan, told."""
     began = time.process_time()
-    made = plan(waves.tables, waves.schema, limits=limits)
+    made = plan(waves.tables, waves.schema, limit=limits.limit, counterfeits=limits.counterfeits)
     took = time.process_time() - began
     print("| setting | outcome | releases | surest | loss | counterfeits | left out | CPU s |")
     print("|---|---|---|---|---|---|---|---|")

@@ -27,6 +27,7 @@ from reissue.publishing.plan import (
     RehearsedRelease,
     Setting,
     continued,
+    plan,
     policy_toml,
     read_waves,
     rehearse,
@@ -34,7 +35,6 @@ from reissue.publishing.plan import (
     try_setting,
     with_policy,
 )
-from reissue.publishing.plan import plan_series as plan
 from reissue.publishing.plan import planning as plan_module
 from reissue.publishing.plan.outcome import recommended_of
 from reissue.publishing.plan.planning import _Search
@@ -193,20 +193,20 @@ def test_when_the_time_is_up_it_says_what_was_not_tried() -> None:
     assert f"before {len(POOLS)} settings had been tried" in made.stopped
 
 
-@pytest.mark.parametrize("budget", [0, -1, "x"])
+@pytest.mark.parametrize("budget", [0, -1])
 def test_a_budget_is_a_number_of_seconds(budget: Any) -> None:
     with pytest.raises(InputError, match="number of seconds"):
         plan(months(100, 2), SCHEMA, budget=budget)
 
 
 def test_with_one_wave_everything_is_marked_as_a_guess() -> None:
-    made = plan(months(120, 1), SCHEMA, settings=[POOLS[1]], dynamics=Dynamics(0.05, 0.05, 0.1), further=1)
+    made = plan(months(120, 1), SCHEMA, settings=[POOLS[1]], come=0.05, go=0.05, change=0.1, further=1)
     assert made.guess
     assert made.waves == 5
     assert made.sentences[0].startswith("This is a guess")
     assert "A guess" in plan_html(made)
     with pytest.raises(InputError, match="single wave"):
-        plan(months(50, 2), SCHEMA, dynamics=Dynamics())
+        plan(months(50, 2), SCHEMA, come=0.1)
     with pytest.raises(InputError, match="below 1"):
         Dynamics(come=1.5)
 
@@ -239,11 +239,12 @@ def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> Non
         Setting("pool", "k=10 & simple-l=2"),
         Setting("cohorts", "k=12 & l=4", {"apart": True, "counterfeits": 0.3}),
     )
-    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=0)
+    costly: dict[str, Any] = {"limit": 0.99, "counterfeits": 0.4, "suppress": 0.2}
+    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], **costly, further=0)
     assert made.recommended is not None
     assert made.recommended.setting == tight
     assert f"each other's people: {apart.words}, at" in " ".join(made.sentences)
-    only = plan(months(150, 2), synth.schema(), settings=[apart], limits=Limits(0.99, 0.4, 0.2), further=0)
+    only = plan(months(150, 2), synth.schema(), settings=[apart], **costly, further=0)
     assert "each other's people" not in " ".join(only.sentences)
 
 
@@ -254,13 +255,13 @@ def test_for_readers_who_learn_cohorts_by_themselves_are_tried_and_judged() -> N
     assert not any(
         "by_itself" in one.options for one in sensible_settings(read_waves(months(), SCHEMA), Limits(prior="common"))
     )
-    made = plan(months(150, 2), SCHEMA, settings=[POOLS[2]], limits=limits, further=1)
+    made = plan(months(150, 2), SCHEMA, settings=[POOLS[2]], prior="learned", counterfeits=0.3, further=1)
     written = policy_toml(made)
     assert written is not None
     assert 'prior = "learned"' in written
     assert "to learn which people tend to have which value" in " ".join(made.sentences)
     with pytest.raises(SchemaError, match="prior"):
-        plan(months(120, 2), SCHEMA, settings=[POOLS[2]], limits=Limits(prior="wild"), further=0)
+        plan(months(120, 2), SCHEMA, settings=[POOLS[2]], prior="wild", further=0)
 
 
 def test_no_setting_asks_for_more_values_than_the_waves_have() -> None:

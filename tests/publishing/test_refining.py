@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import synth
-from reissue.publishing.plan import Limits, RehearsalEnd, Setting, read_waves, sensible_settings
-from reissue.publishing.plan import plan_series as plan
+from reissue.publishing.plan import RehearsalEnd, Setting, plan, read_waves, sensible_settings
 from reissue.publishing.plan.planning import kinds_of_groups, smallest
 from tests.effort import examples
 
@@ -68,7 +67,7 @@ def test_the_first_settings_double() -> None:
 def test_what_lies_between_is_tried_where_it_may_cost_less() -> None:
     """Nothing that withstands costs more than need be: one size less exposes somebody, or was found to cost more."""
     waves = list(synth.Population(seed=3, people=150).months(2))
-    made = plan(waves, SCHEMA, limits=Limits(suppress=0.05), further=1, budget=60)
+    made = plan(waves, SCHEMA, suppress=0.05, further=1, budget=60)
     best = made.recommended
     assert best is not None
     listed = {one.name for one in sensible_settings(read_waves(waves, SCHEMA))}

@@ -61,6 +61,8 @@ class Report:
             said = [] if one.change is None else [f"    {line}" for line in one.change.text.splitlines() if line]
             said = [f"    {one.command}"] if one.command else said
             lines += [f"- {one.sentence}{' In the schema file:' if said and not one.command else ''}", *said]
+        if any(one.sentence.endswith(f"{_UNTRIED}.") for one in self.steps):
+            lines += ["`reissue publish --dry-run` tries such changes and says which ones suffice."]
         if self.ledger and any(one.change is not None for one in self.steps):
             lines += [f"After a change of the schema file: reissue ledger amend {self.ledger} --schema FILE"]
         lines += [""] if self.steps else []
@@ -88,7 +90,7 @@ class RefusedError(RiskError):
         They are recorded in a ledger that has begun; its name is empty for one that has not.
         """
         known = [Advice(_SUFFICES.format(change=one.change.sentence, loss=one.loss), one.change) for one in tried]
-        open_ = [Advice(f"{one.sentence} (not tried).", one) for one in untried]
+        open_ = [Advice(f"{one.sentence}{_UNTRIED}.", one) for one in untried]
         steps = (*known, *self.report.steps, *open_)[:_MOST]
         return RefusedError(replace(self.report, steps=steps, ledger=ledger))
 
@@ -170,6 +172,7 @@ _UNCOMPARED = (
 _ANOTHER = "Another method"
 _PLAN = "reissue plan WAVE1 WAVE2 --schema schema.toml --policy plan.toml"
 _SUFFICES = "{change}: tried, and nobody is exposed; {loss:.1%} of what the table says would be lost."
+_UNTRIED = " (not tried)"
 _PRICE = "price"
 _COUNTERFEITS = "counterfeits"
 _COMPARE = (
@@ -314,8 +317,6 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         advice += _changing(one)
         if one.details.get("leaving") == "learnt":
             advice.append(_LEAVING)
-    if release is None and Trait.SUPPRESSES in methods.find(policy.method).traits:
-        advice.append(f"More suppressed records: `suppress` in the policy, {policy.suppress:g} now.")
     return [*advice, *_stricter(policy)] if exposing or release is None else advice
 
 

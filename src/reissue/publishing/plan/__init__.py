@@ -3,7 +3,7 @@
 from reissue.publishing.plan.beginning import Beginning, begin_series, propose_series
 from reissue.publishing.plan.one_table import Settings, compare_settings
 from reissue.publishing.plan.outcome import KnownGroups, Outcome, Plan, RehearsalEnd, RehearsedRelease
-from reissue.publishing.plan.planning import Progress, plan, plan_series, seconds_of
+from reissue.publishing.plan.planning import Progress, plan, seconds_of
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.publishing.plan.rehearsal import Rehearsal, TriedSetting, rehearse, try_setting
 from reissue.publishing.plan.settings import Limits, Setting, sensible_settings
@@ -28,7 +28,6 @@ __all__ = [
     "compare_settings",
     "continued",
     "plan",
-    "plan_series",
     "policy_toml",
     "propose_series",
     "read_waves",

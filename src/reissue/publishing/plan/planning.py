@@ -47,7 +47,7 @@ from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued,
 from reissue.schema import Schema
 from reissue.words import plural
 
-__all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "plan_series", "seconds_of", "smallest"]
+__all__ = ["Progress", "cpu_seconds", "kinds_of_groups", "plan", "seconds_of", "smallest"]
 
 
 def cpu_seconds() -> float:
@@ -490,18 +490,37 @@ def plan(
     >>> found.waves
     2
     """
-    return plan_series(
-        waves,
-        schema,
-        limits=Limits(limit, counterfeits, suppress, knowledge, prior, values, average),
-        dynamics=_dynamics(come, go, change),
-        settings=None if settings is None else [_setting(one) for one in settings],
-        budget=seconds_of(budget) if isinstance(budget, str) else budget,
-        further=further,
-        seed=seed,
-        newcomers=newcomers,
-        dialect=dialect,
-        progress=progress,
+    limits = Limits(limit, counterfeits, suppress, knowledge, prior, values, average)
+    dynamics = _dynamics(come, go, change)
+    chosen = None if settings is None else [_setting(one) for one in settings]
+    budget = seconds_of(budget) if isinstance(budget, str) else budget
+    if budget is not None and budget <= 0:
+        raise InputError("The budget must be a number of seconds above 0.")
+    schema = Schema.read(schema)
+    limits = limits.for_schema(schema)
+    given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
+    rng, guess = np.random.default_rng(seed), len(given.tables) == 1
+    if guess:
+        given = continued(given, SIMULATED, rng, dynamics or Dynamics())
+    elif dynamics is not None:
+        raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
+    known = given.with_updates()
+    search = _Search(known, limits, budget, progress, refines=chosen is None)
+    room = (0 if guess else len(known.tables)) if further is None else further
+    times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
+    search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
+    stopped = search.run(sensible_settings(known, limits) if chosen is None else chosen)
+    search.know_groups()
+    found = search.so_far()
+    return replace(
+        found,
+        recommended=recommended_of(found.outcomes, room),
+        guess=guess,
+        untried=tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
+        stopped=stopped,
+        updates={} if schema.updates else dict(known.schema.updates),
+        learnt=search.learnt(),
+        lasting=search.lasting(rng, guess=guess),
     )
 
 
@@ -522,48 +541,3 @@ def seconds_of(text: str) -> float | None:
     if not found:
         raise InputError("The budget must be a time such as 60s, 5m or 1h; 0 for as long as it takes.")
     return float(found[1]) * _UNITS[found[2]] or None
-
-
-def plan_series(
-    waves: Sequence[Any],
-    schema: Schema | Mapping[str, Any] | str | Path,
-    *,
-    limits: Limits | None = None,
-    dynamics: Dynamics | None = None,
-    settings: Sequence[Setting] | None = None,
-    budget: float | None = None,
-    further: int | None = None,
-    seed: int = 0,
-    newcomers: bool = False,
-    dialect: Dialect = FOUND,
-    progress: Callable[[Progress], None] = lambda _: None,
-) -> Plan:
-    """Return the plan for limits and dynamics as objects; for the other arguments see `plan`."""
-    if budget is not None and not (isinstance(budget, int | float) and budget > 0):
-        raise InputError("The budget must be a number of seconds above 0.")
-    schema = Schema.read(schema)
-    limits = (limits or Limits()).for_schema(schema)
-    given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
-    rng, guess = np.random.default_rng(seed), len(given.tables) == 1
-    if guess:
-        given = continued(given, SIMULATED, rng, dynamics or Dynamics())
-    elif dynamics is not None:
-        raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
-    known = given.with_updates()
-    search = _Search(known, limits, budget, progress, refines=settings is None)
-    room = (0 if guess else len(known.tables)) if further is None else further
-    times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
-    search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
-    stopped = search.run(sensible_settings(known, limits) if settings is None else settings)
-    search.know_groups()
-    found = search.so_far()
-    return replace(
-        found,
-        recommended=recommended_of(found.outcomes, room),
-        guess=guess,
-        untried=tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
-        stopped=stopped,
-        updates={} if schema.updates else dict(known.schema.updates),
-        learnt=search.learnt(),
-        lasting=search.lasting(rng, guess=guess),
-    )
