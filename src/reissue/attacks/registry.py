@@ -152,6 +152,7 @@ BUILT_IN = {
     "disclosure": "reissue.attacks.disclosure.attack",
     "equivalence": "reissue.papers.equivalence.attack",
     "joint": "reissue.attacks.joint.attack",
+    "joint-mechanism": "reissue.papers.mechanism.joint",
     "mechanism": "reissue.papers.mechanism.attack",
     "minimality": "reissue.papers.minimality.attack",
     "posterior": "reissue.attacks.posterior",
@@ -163,6 +164,7 @@ BUILT_IN = {
 NOT_ALWAYS = {
     "composition": Runs.IN_AUDITS,
     "differencing": Runs.ON_COUNTS,
+    "joint-mechanism": Runs.ON_REQUEST,
     "mechanism": Runs.ON_REQUEST,
     "posterior": Runs.ON_REQUEST,
     "shilling": Runs.ON_REQUEST,

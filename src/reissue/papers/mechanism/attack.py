@@ -17,7 +17,7 @@ one that keeps none of its first 256 is given up: the attack was then not run. I
 together, so it is run only where it is asked for by name. O(worlds x one run of the algorithm).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -55,24 +55,27 @@ from reissue.release.release import Release
 from reissue.requirements import Requirement, by_column
 from reissue.schema import Options
 
-__all__ = ["Belief", "by_running", "by_walking", "mechanism", "possible_worlds", "tell"]
+__all__ = [
+    "Belief",
+    "Outcome",
+    "Ready",
+    "Way",
+    "by_running",
+    "by_walking",
+    "keeps",
+    "mechanism",
+    "possible_worlds",
+    "ready_for",
+    "refusals_of",
+]
 
 
-def tell(
-    number: int,
-    source: Release,
-    believed: Floats,
-    shares: Floats,
-    known: Bools,
-    asked: Bools,
-    limit: float,
-    worlds: str,
-) -> Case:
-    """The case of a release.
-
-    `believed` and `shares` say, for everyone published and each set of values asked for, what is believed and what the
-    release alone tells; `known` of whom anything can be said; `worlds` how many tables were tried and how many remain.
-    """
+def _case(place: int, outcome: "Outcome", ready: Sequence["Ready"], series: Series, knowledge: Knowledge) -> Case:
+    """The worst case of a release."""
+    source, tried = ready[place].source, outcome.parts.tried
+    asked = value_sets(ready[place].requirement, source.table.domain, knowledge.values, source.table.margins)
+    worlds = f"{outcome.parts.kept:,} of {tried:,}" if tried else "all that it allows"
+    believed, shares, known, limit = outcome.believed, outcome.shares, outcome.known, outcome.limit
     most = np.where(known, believed.max(axis=1, initial=0.0), -1.0)
     gain = np.where(known, (believed - shares).max(axis=1, initial=0.0), -1.0)
     person = int(np.lexsort((-np.round(gain, 9), -np.round(most, 9)))[0])
@@ -91,7 +94,7 @@ def tell(
     counted = np.ones(int(known.sum()), np.int64)
     link = Link(
         "The adversary knows everyone's quasi-identifiers and group, the algorithm, and what it was asked for.",
-        number,
+        series.numbers[place],
         value,
         f"the group{where} has {len(inside):,} records",
         float(shares[person, column]),
@@ -137,7 +140,7 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     """Attack every release of our own, and report the worst."""
     # Whatever stands in the way of one release stops the attack before any worlds are gone through.
-    ready = [_ready(release, series, knowledge) for release in series.releases]
+    ready = [ready_for(release, series, knowledge) for release in series.releases]
     outcomes = [_outcome(one, series, knowledge) for one in ready]
     worst = max(outcomes, key=lambda outcome: (outcome.people, outcome.posterior))
     gaps = [outcome for outcome in outcomes if not outcome.known.all()]
@@ -154,7 +157,7 @@ def mechanism(series: Series, knowledge: Knowledge) -> Finding:
         measure="posterior: the probability of a sensitive value for a person, to someone who knows the algorithm",
         worst=worst.posterior,
         limit=worst.limit,
-        details=details | {"case": worst.case(series.numbers[outcomes.index(worst)])},
+        details=details | {"case": _case(outcomes.index(worst), worst, ready, series, knowledge)},
     )
 
 
@@ -187,11 +190,9 @@ def by_running(
     rng = rng or np.random.default_rng(0)
     algorithm = algorithm or release.method
     possible = possible_worlds(release)
-    if callable(algorithm):
-        keep = _same_frames(release, algorithm)
-        return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
-    keep = _same_drafts(release, algorithm, dict(options or {}), rng)
-    sample = True if sample is None and Trait.RANDOM in find(algorithm).traits else sample
+    keep = keeps(release, algorithm, options or {}, rng)
+    random = isinstance(algorithm, str) and Trait.RANDOM in find(algorithm).traits
+    sample = True if sample is None and random else sample
     return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
 
 
@@ -213,20 +214,19 @@ def by_walking(
     possible = possible_worlds(release)
     if possible.free or (isinstance(algorithm, str) and Trait.RANDOM in find(algorithm).traits):
         return None
-    if callable(algorithm):
-        keep = _same_frames(release, algorithm)
-    else:
-        keep = _same_drafts(release, algorithm, dict(options or {}), rng)
+    keep = keeps(release, algorithm, options or {}, rng)
     if not keep(possible.nearest(_TRIED, rng)).any():
         return None
     return walk(possible, keep, budget=budget, rng=rng, progress=progress)
 
 
-def _same_drafts(
-    release: Release, name: str, options: dict[str, Any], rng: np.random.Generator
+def keeps(
+    release: Release, algorithm: str | Anonymizer, options: Options, rng: np.random.Generator
 ) -> Callable[[Codes], Bools]:
-    """Whether one of our methods sends worlds to the release; it must send the original there."""
-    again = runner(release, name, options, rng)
+    """Return whether worlds lead to the release by a function, or by one of our methods, as the original must."""
+    if callable(algorithm):
+        return _same_frames(release, algorithm)
+    again = runner(release, algorithm, options, rng)
     target = signature(release.table, release.draft)
 
     def fits(world: Codes) -> bool:
@@ -260,7 +260,7 @@ def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bo
 
 
 @dataclass(frozen=True, eq=False)
-class _Outcome:
+class Outcome:
     """What knowing the algorithm tells about one release."""
 
     parts: Parts
@@ -269,9 +269,6 @@ class _Outcome:
     shares: Floats
     """The same, as the release alone tells."""
     limit: float
-    source: Release
-    asked: Bools
-    """The sets of values."""
 
     @property
     def known(self) -> Bools:
@@ -317,12 +314,6 @@ class _Outcome:
             "unknown": int((~self.known).sum()),
         }
 
-    def case(self, number: int) -> Case:
-        """Its worst case; `number` is that of the release."""
-        tried = self.parts.tried
-        worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows"
-        return tell(number, self.source, self.believed, self.shares, self.known, self.asked, self.limit, worlds)
-
     def reason(self) -> str:
         """Why it was not run."""
         return (
@@ -351,7 +342,7 @@ class _Outcome:
         )
 
 
-class _Way(Enum):
+class Way(Enum):
     """How the worlds of a release are gone through."""
 
     BLIND = "whatever the values are, the same release comes out"
@@ -361,16 +352,16 @@ class _Way(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class _Ready:
+class Ready:
     """A release that can be attacked."""
 
     source: Release
     requirement: Requirement
-    way: _Way
+    way: Way
     budget: int
 
 
-def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Ready:
+def ready_for(release: PublishedRelease, series: Series, knowledge: Knowledge) -> Ready:
     """The holder's release and how to attack it; CannotRunError where that is known to be impossible."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or made_again(release, series, knowledge, requirement)
@@ -380,45 +371,44 @@ def _ready(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _
     method = knowledge.algorithm or source.method
     plain = method == source.method and requirement.monotone and not knowledge.options and source.suppressed == 0
     if not knowledge.algorithm and Trait.BLIND in find(source.method).traits and not requirement.sensitive:
-        return _Ready(source, requirement, _Way.BLIND, BUDGET)
+        return Ready(source, requirement, Way.BLIND, BUDGET)
     if plain and method == "mondrian":
-        _same_drafts(source, "mondrian", {}, rng)
-        return _Ready(source, requirement, _Way.REFUSALS, 10 * BUDGET * more)
+        keeps(source, "mondrian", {}, rng)
+        return Ready(source, requirement, Way.REFUSALS, 10 * BUDGET * more)
     if plain and method == "incognito" and possible_worlds(source).number_up_to(BUDGET) >= BUDGET:
-        _same_drafts(source, "incognito", {}, rng)
-        return _Ready(source, requirement, _Way.LATTICE, more * min(10 * BUDGET, 10 * _CELLS // source.table.rows))
+        keeps(source, "incognito", {}, rng)
+        return Ready(source, requirement, Way.LATTICE, more * min(10 * BUDGET, 10 * _CELLS // source.table.rows))
     budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
     if budget < _LEAST:
         raise CannotRunError(
             f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more.",
             too_large=True,
         )
-    algorithm = knowledge.algorithm or source.method
-    if not callable(algorithm):
-        _same_drafts(source, algorithm, dict(knowledge.options), rng)
-    return _Ready(source, requirement, _Way.AGAIN, budget)
+    keeps(source, knowledge.algorithm or source.method, knowledge.options, rng)
+    return Ready(source, requirement, Way.AGAIN, budget)
 
 
-def _outcome(ready: _Ready, series: Series, knowledge: Knowledge) -> _Outcome:
+def _outcome(ready: Ready, series: Series, knowledge: Knowledge) -> Outcome:
     """Attack one release."""
     source, requirement = ready.source, ready.requirement
-    if ready.way == _Way.AGAIN:
+    if ready.way == Way.AGAIN:
         parts = _run_again(source, knowledge, ready.budget)
     else:
-        parts = by_components(possible_worlds(source), _refusals(ready), requirement, budget=ready.budget)
+        parts = by_components(possible_worlds(source), refusals_of(ready), requirement, budget=ready.budget)
     kept = source.draft.groups >= 0
     asked = value_sets(requirement, source.table.domain, knowledge.values, source.table.margins)
     believed, shares = _believed(parts.posterior, source, asked, kept)
     limit = series.limits.get(NAME, limit_of(requirement))
     limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
     parts = replace(parts, posterior=parts.posterior[kept], support=parts.support[kept], known=parts.known[kept])
-    return _Outcome(parts, believed, shares[source.draft.groups[kept]], limit, source, asked)
+    return Outcome(parts, believed, shares[source.draft.groups[kept]], limit)
 
 
-def _refusals(ready: _Ready) -> list[Refusal]:
-    if ready.way == _Way.REFUSALS:
+def refusals_of(ready: Ready) -> list[Refusal]:
+    """What the algorithm refused before it made the release; nothing where that is not how its worlds are judged."""
+    if ready.way == Way.REFUSALS:
         return median_splits(ready.source.table, ready.source.draft.groups.astype(np.int64))
-    return full_domain(ready.source) if ready.way == _Way.LATTICE else []
+    return full_domain(ready.source) if ready.way == Way.LATTICE else []
 
 
 def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Parts:

@@ -28,6 +28,7 @@ from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 
 __all__ = [
+    "ENOUGH",
     "Belief",
     "Parts",
     "Possible",
@@ -36,6 +37,7 @@ __all__ = [
     "frame_signature",
     "interval",
     "signature",
+    "steps",
     "walk",
     "weigh",
 ]
@@ -290,13 +292,13 @@ def _sample(possible: Possible, budget: int, rng: np.random.Generator) -> Iterat
         left -= number
 
 
-_ENOUGH = 30
+ENOUGH = 30
 """Independent worlds without which a sample says nothing."""
 
 
 def enough(belief: Belief) -> bool:
     """Whether so many worlds were kept that something can be said."""
-    return belief.kept >= (_ENOUGH if belief.sampled else 1)
+    return belief.kept >= (ENOUGH if belief.sampled else 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,26 +336,53 @@ def walk(
 ) -> "Parts":
     """What is believed among the worlds that exchanges of values reach from the published one, by a random walk.
 
-    A step exchanges values within groups, some pairs at a time, and is taken if the new world leads to the release too
-    (Metropolis: all worlds that do are equally likely). The first tenth finds out how many exchanges one step may try,
-    so that about half are taken, and is forgotten. Worlds that no such steps reach are not seen. A person's support is
-    the number of independent worlds that the walk is worth, by the variance of means over its pieces.
+    A step exchanges values within groups, some pairs at a time. Worlds that no such steps reach are not seen.
     """
     rng = rng or np.random.default_rng(0)
-    world, swaps, taken = possible.values.copy(), 1, 0
     inside = np.flatnonzero(possible.groups >= 0)
     members = {int(group): inside[possible.groups[inside] == group] for group in np.unique(possible.groups[inside])}
+
+    def exchange(world: Codes, number: int) -> None:
+        for one in rng.choice(inside, number).tolist():
+            other = rng.choice(members[int(possible.groups[one])])
+            world[one], world[other] = world[other], world[one]
+
+    start, values = possible.values, possible.domain.size
+    posterior, support, taken = steps(
+        start, inside, values, exchange, keep, budget=budget, most=_SWAPS, progress=progress
+    )
+    known, worlds = support >= ENOUGH, possible.number_up_to(10**300)
+    return Parts(posterior, support, known, worlds, budget, taken, walked=True)
+
+
+def steps(
+    start: Codes,
+    inside: Ints,
+    values: int,
+    change: Callable[[Codes, int], None],
+    keep: Keep,
+    *,
+    budget: int,
+    most: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> tuple[Floats, Ints, int]:
+    """Walk from a world; return the posterior of people `inside`, everyone's support, and how many steps were taken.
+
+    `change` changes a world in place, in as many places as it is told, so that going back is as likely; a step is
+    taken if the new world is kept (Metropolis). The first tenth finds out how many changes one step may try, at `most`,
+    so that about half are taken, and is forgotten. A person's support is the number of independent worlds that the walk
+    is worth, by the variance of means over its pieces.
+    """
+    world, changes, taken = start.copy(), 1, 0
     kept = max(budget * 9 // 10 // _BATCHES, 1) * _BATCHES
-    found = np.zeros((_BATCHES, len(world), possible.domain.size))
+    found = np.zeros((_BATCHES, len(world), values))
     for step in range(-(budget - kept), kept):
         new = world.copy()
-        for one in rng.choice(inside, swaps).tolist():
-            other = rng.choice(members[int(possible.groups[one])])
-            new[one], new[other] = new[other], new[one]
+        change(new, changes)
         fits = bool(keep(new[np.newaxis])[0])
         world = new if fits else world
         if step < 0:
-            swaps = min(swaps + 1, _SWAPS) if fits else max(swaps - 1, 1)
+            changes = min(changes + 1, most) if fits else max(changes - 1, 1)
         else:
             taken += fits
             found[step * _BATCHES // kept, inside, world[inside]] += 1
@@ -363,5 +392,4 @@ def walk(
     spread = means.var(axis=0, ddof=1) / _BATCHES
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(spread > 0, posterior * (1 - posterior) / spread, np.where(posterior % 1, 0.0, np.inf))
-    support = np.minimum(worth.min(axis=1), taken).astype(np.int64)
-    return Parts(posterior, support, support >= _ENOUGH, possible.number_up_to(10**300), budget, taken, walked=True)
+    return posterior, np.minimum(worth.min(axis=1), taken).astype(np.int64), taken

@@ -20,16 +20,18 @@ from scipy.special import gammaln
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts, Domain, Margin, cells_of
+from reissue.data.identifiers import identifier_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, TaxonomyError
 from reissue.people.presences import known_columns
 from reissue.published import PublishedRelease
 from reissue.published.boxes import BoxBounds, boxes_in
 from reissue.published.joins import containment
+from reissue.release.presences import Presences
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
-__all__ = ["Beside", "Linkage", "link", "link_release", "linked_rows"]
+__all__ = ["Beside", "Linkage", "link", "link_known", "link_release", "linked_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,13 @@ class Linkage:
     """Group to whether it is not known who stands in it."""
     absent: Ints
     """Group to how many of the people who fit are not in the data."""
-    margins: tuple[Margin, ...] = ()
-    """Each sensitive column by itself, and all of them together where there are several."""
+    coded: Table | None = None
+    """A table in whose codes the sensitive values are."""
+
+    @property
+    def margins(self) -> tuple[Margin, ...]:
+        """Each sensitive column by itself, and all of them together where there are several."""
+        return () if self.coded is None else self.coded.margins
 
     @property
     def domain(self) -> Domain:
@@ -89,7 +96,7 @@ def link_release(release: Release) -> Linkage:
     apart = not draft.form.boxes
     exact = np.ones(release.groups, np.bool_) if apart else (release.boxes.lo == release.boxes.hi).all(axis=0)
     cells = cells_of(table.codes, table.sizes)
-    return replace(linked_rows(cells.of_row, cells.of_row[kept], groups, counts, exact), margins=table.margins)
+    return replace(linked_rows(cells.of_row, cells.of_row[kept], groups, counts, exact), coded=table)
 
 
 def linked_rows(
@@ -113,10 +120,32 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
     boxes = boxes_in(release, people.codings)
     if not boxes.inhabited.all():
         raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
-    counts, margins = _counts(release, people)
+    counts, coded = _counts(release, people)
     if not release.form.boxes and boxes.exact.all():
-        return replace(_link_exact(release, people, boxes.lo, counts), margins=margins)
-    return replace(_link_boxes(release, people, boxes, counts), margins=margins)
+        return replace(_link_exact(release, people, boxes.lo, counts), coded=coded)
+    return replace(_link_boxes(release, people, boxes, counts), coded=coded)
+
+
+def link_known(release: PublishedRelease, known: Presences, population: Any) -> Linkage:
+    """The view of someone who also knows who is in which group; the population must name its people.
+
+    `Linkage.of_row` is about the rows of `known`.
+    """
+    schema = release.schema
+    frame = population.frame if isinstance(population, Table) else to_polars(population, schema)[0]
+    if schema.identifier is None or schema.identifier not in frame.columns:
+        raise CannotRunError("the table of people needs their identifiers.", needs=["identifier"])
+    place = {text: row for row, text in enumerate(identifier_texts(frame[schema.identifier]).to_list())}
+    rows = [place.get(text) for text in identifier_texts(known.ids).to_list()]
+    if None in rows:
+        raise CannotRunError("the table of people lacks some who are in the releases.")
+    people = _population(frame[[row for row in rows if row is not None]], schema)
+    boxes = boxes_in(release, people.codings)
+    exact = np.ones(release.groups, np.bool_)
+    exact[release.looks.group[~boxes.exact]] = False
+    counts, coded = _counts(release, people)
+    of_row = cells_of(people.codes, people.sizes).of_row
+    return replace(linked_rows(of_row, of_row, known.group, counts, exact), coded=coded)
 
 
 def _population(data: Any, schema: Schema) -> Table:
@@ -124,8 +153,8 @@ def _population(data: Any, schema: Schema) -> Table:
     return Table.read(frame, known_columns(schema, frame.columns), repair=False)
 
 
-def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Margin, ...]]:
-    """Published sensitive values by group, in the external table's coding where it has them; and their columns."""
+def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, Table]:
+    """Published sensitive values by group, in the external table's coding where it has them; and their table."""
     schema = release.schema
     release.require(*schema.sensitive)
     there = np.flatnonzero(release.weights)
@@ -147,7 +176,7 @@ def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Mar
         raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None
     totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
     domain = replace(table.domain, totals=totals)
-    return Counts(release.value_group[there], table.sensitive, domain, release.groups, times), table.margins
+    return Counts(release.value_group[there], table.sensitive, domain, release.groups, times), table
 
 
 def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
