@@ -13,7 +13,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.errors import InternalError
 from reissue.ledger import Ledger
 from reissue.papers.coalition.contributions import Contributions, private
-from reissue.papers.correspondence.history import ChainHistory, add_release
+from reissue.papers.correspondence.chains import Targets, targets
 from reissue.papers.equivalence.exact import any_attack, cheapest
 from reissue.papers.second_look import (
     coalitions_leave_enough,
@@ -44,34 +44,31 @@ from tests.ledger.test_after import plan, tables
 SEEDS = st.integers(0, 10**6)
 
 
-def chains_of(seed: int, releases: int, attributes: int) -> tuple[ChainHistory, SeriesCounts]:
+def chains_of(seed: int, releases: int, attributes: int) -> tuple[list[Targets], SeriesCounts]:
     """The chains of random releases, and what was published of them."""
-    frames, history = random_history(seeded(seed), releases, attributes, 14, 3).frames(), None
-    for frame in frames:
-        history = add_release(history, frame, schema(attributes))
+    frames = random_history(seeded(seed), releases, attributes, 14, 3).frames()
     views = counts_of(Series.read(frames, schema(attributes)).releases, schema(attributes))
-    assert history is not None
     assert views is not None
-    return history, views
+    return list(targets(views)), views
 
 
 @draws(SEEDS, st.integers(2, 5), st.integers(1, 3))
 @examples(60)
 def test_what_is_left_of_chains_is_what_the_formula_says(seed: int, releases: int, attributes: int) -> None:
-    history, views = chains_of(seed, releases, attributes)
-    texts = [{text: node for node, text in enumerate(column.texts)} for column in views.quasi]
-    for chain, left in enumerate(history.chains.sizes.tolist()):
-        nodes = zip(history.quasi, history.chains.nodes[:, chain].tolist(), texts, views.quasi, strict=True)
-        point = np.array([own.lo[number[column.texts[node]]] for column, node, number, own in nodes])
-        assert records_left(views, point, int(history.chains.arrived[chain])) == left
+    chains, views = chains_of(seed, releases, attributes)
+    for part in chains:
+        for chain, left in enumerate(part.sizes.tolist()):
+            nodes = zip(views.quasi, part.nodes[:, chain].tolist(), strict=True)
+            point = np.array([column.lo[node] for column, node in nodes])
+            assert records_left(views, point, part.arrived) == left
 
 
 @draws(SEEDS)
 @examples(40)
 def test_chains_that_lie_are_noticed(seed: int) -> None:
     """An attack that claims to have more left than there is."""
-    history, views = chains_of(seed, 3, 1)
-    least = int(history.chains.sizes.min())
+    chains, views = chains_of(seed, 3, 1)
+    least = min(int(part.sizes[part.sizes > 0].min(initial=10**9)) for part in chains)
     rng = np.random.default_rng(seed)
     assert targets_have_enough(views, least, rng)
     if sum(one.groups for one in views.releases) <= 12:

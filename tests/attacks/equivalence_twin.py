@@ -49,11 +49,10 @@ def exposure(members: Membership, limit: int) -> Exposure:
     return _with_buckets(propagate(members, limit), buckets(members), limit)
 
 
-def exposures(members: Membership, limits: Sequence[int], truths: Sequence[Ints]) -> Iterator[Exposure]:
-    """The same after each release, with a limit for each; CannotRunError where values must have changed."""
+def exposures(members: Membership, limit: int, truths: Sequence[Ints]) -> Iterator[Exposure]:
+    """The same after each release; CannotRunError where values must have changed."""
     solved, changing = np.zeros(len(members.real), np.int64), False
-    for number, shown in enumerate(propagations(members, limits), start=1):
-        limit = limits[number - 1]
+    for number, shown in enumerate(propagations(members, limit), start=1):
         found = Equivalences(shown.classes, shown.least(limit))
         outcome = _with_buckets(found, buckets(members, number), limit)
         if number > 1 and not changing:
@@ -101,10 +100,10 @@ def whole(series: Series, knowledge: Knowledge) -> tuple[Exposure, Ints, int]:
         raise CannotRunError(_CHANGING)
     if (posteriors(members).left == 0).any():
         raise CannotRunError(_CONTRADICTING)
-    limits = _limits(series, members)
-    *_, outcome = exposures(members, limits, true_values(series, knowledge, members))
+    limit = _limits(series, members)[-1]
+    *_, outcome = exposures(members, limit, true_values(series, knowledge, members))
     least = outcome.least[members.real]
-    if limits[-1] < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
+    if limit < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
         raise CannotRunError(_NOTHING_BELOW)
     return outcome, least[least > 0], len(least)
 

@@ -14,7 +14,6 @@ from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import segments as segments_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.papers.correspondence import chains as chains_module
-from reissue.papers.correspondence import history as history_module
 from reissue.papers.correspondence.attack import crack_sizes
 from reissue.papers.correspondence.chains import solve, targets, varying
 from reissue.published.boxes import read_counts
@@ -336,7 +335,6 @@ def test_local_recodings_expose_those_who_must_be_there() -> None:
 
 def test_too_many_chains_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains_module, "_MOST", 3)
-    monkeypatch.setattr(history_module, "_MOST", 3)
     assert "too many chains" in str(found(WHOLE, HALVES, HALVES).reason)
 
 

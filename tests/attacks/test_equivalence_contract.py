@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.papers.equivalence.exact import BucketHistory, _patterns, cheapest, coefficients, tells_newest, tied
+from reissue.papers.equivalence.exact import BucketHistory, _patterns, cheapest, coefficients, tied
 from tests.effort import examples
 
 
@@ -45,24 +45,6 @@ def test_no_attack_tells_tied_releases_apart(seed: int, limit: int) -> None:
     for one, other in itertools.combinations(range(nodes), 2):
         if classes[one] == classes[other]:
             assert (attacks[:, one] == attacks[:, other]).all()
-
-
-@given(st.integers(0, 10**6), st.integers(2, 4))
-@examples(60)
-def test_what_does_not_tell_the_newest_release_from_the_end_was_there_before(seed: int, limit: int) -> None:
-    """Then everybody's smallest e is that of the release before, and nobody new has one."""
-    bucket = some_bucket(seed)
-    people = np.repeat(np.arange(len(bucket.weights)), bucket.weights)
-    if tells_newest(bucket, limit):
-        return
-    now = np.repeat(cheapest(bucket, limit), bucket.weights)
-    earlier = bucket.patterns[people, :-1]
-    there = earlier.any(axis=1)
-    patterns, of_person, weights = np.unique(earlier[there], axis=0, return_inverse=True, return_counts=True)
-    past = BucketHistory(patterns.astype(np.bool_), weights, np.empty(0, np.int64))
-    before = cheapest(past, limit) if len(patterns) else weights
-    assert now[there].tolist() == before[of_person.reshape(-1)].tolist()
-    assert not now[~there].any()
 
 
 def test_an_old_bucket_is_one_class() -> None:

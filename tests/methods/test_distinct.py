@@ -17,13 +17,11 @@ from reissue._arrays import Bools, Ints
 from reissue.attacks.findings import Status
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
 from reissue.papers.distinct.buckets import intersection, pieces, survey
-from reissue.papers.distinct.risk import DistinctState
 from reissue.papers.series_check import check_series, legal
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
 from reissue.release.memory import load_memory, save_memory
 from reissue.release.release import Release
-from reissue.release.states import pack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure
@@ -177,18 +175,6 @@ def test_memory_goes_through_a_file(tmp_path: Path) -> None:
         save_memory(releases[-1].draft.memory, tmp_path / f"{number}.memory")
         memory = load_memory(tmp_path / f"{number}.memory")
     assert check_series(releases, plan).distinct >= 2
-
-
-def test_values_that_change_the_model_are_refused_where_the_past_cannot_be_looked_at_anew(tmp_path: Path) -> None:
-    plan = schema("branches", tmp_path)
-    frame = pl.DataFrame({"id": range(6), "q": range(6), "r": list("xyzxyz"), "s": VALUES})
-    first = anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, seed=1)
-    state, memory = first.draft.state, first.draft.memory
-    assert isinstance(state, DistinctState)
-    assert memory is not None
-    other = replace(memory, state=pack_state(replace(state, model="another")))
-    with pytest.raises(InputError, match="change the update model itself"):
-        anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, memory=other)
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -133,12 +133,24 @@ class SeriesCounts:
 # --- generalized releases --------------------------------------------------------------------------------------------
 
 
-def read_counts(frames: Sequence[pl.DataFrame], schema: Schema, times: Sequence[Ints] | None = None) -> SeriesCounts:
-    """Read published tables, whose rows may stand for several records each (`times`); an empty one is refused."""
+def read_counts(
+    frames: Sequence[pl.DataFrame],
+    schema: Schema,
+    times: Sequence[Ints] | None = None,
+    codings: Sequence[Coding] = (),
+) -> SeriesCounts:
+    """Read published tables, whose rows may stand for several records each (`times`); an empty one is refused.
+
+    A holder who has them reads by the `codings` of a table, so that nodes are intervals of its codes.
+    """
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
-    read = [read_nodes([frame[name] for frame in frames], schema.hierarchy(name)) for name in schema.quasi]
+    own = codings or [None] * len(schema.quasi)
+    read = [
+        read_nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
+        for name, coding in zip(schema.quasi, own, strict=True)
+    ]
     values, sensitive = read_values(frames, schema.sensitive)
     quasi = tuple(column for column, _ in read)
     counts = [

@@ -5,7 +5,6 @@ can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a)
 whatever can happen in several steps can happen in one, and a person who was absent from a release is no exception.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ import polars as pl
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InputError, SchemaError
 
-__all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "fingerprint_of", "refuse_large"]
+__all__ = ["MOST_VALUES", "ROUND", "Name", "UpdateModel", "refuse_large"]
 
 Name = str | None
 ROUND = 1e-6
@@ -243,17 +242,3 @@ def refuse_large(size: int) -> None:
     """Raise InputError if a model of this many values would not fit into memory."""
     if size > MOST_VALUES:
         raise InputError(f"An update model may have {MOST_VALUES:,} sensitive values at most; group them first.")
-
-
-def fingerprint_of(model: UpdateModel) -> str:
-    """Return a fingerprint that distinguishes models, whatever the order of their values.
-
-    Values that never change, and that no other value becomes, do not matter: a model says so of all values unknown to
-    it.
-    """
-    if model.fixed:
-        return ""
-    apart = model.can.diagonal() & (model.can.sum(axis=0) == 1) & (model.can.sum(axis=1) == 1)
-    kept = sorted(np.flatnonzero(~apart).tolist(), key=lambda place: repr(model.names[place]))
-    content = repr([model.names[place] for place in kept]).encode() + model.chance[np.ix_(kept, kept)].tobytes()
-    return hashlib.sha256(content).hexdigest()

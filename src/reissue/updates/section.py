@@ -17,9 +17,9 @@ from reissue.files.dialect import Dialect
 from reissue.files.tables import read_file
 from reissue.schema import Schema, Section
 from reissue.taxonomy.codings import Coding, prepare
-from reissue.updates.model import ROUND, Name, UpdateModel, fingerprint_of, refuse_large
+from reissue.updates.model import ROUND, Name, UpdateModel, refuse_large
 
-__all__ = ["read_updates", "settled"]
+__all__ = ["read_updates"]
 
 SOURCES = ("file", "taxonomy", "order", "history", "chances", "none")
 _KEYS = (*SOURCES, "close", "smoothing", "delimiter", "rest")
@@ -69,24 +69,6 @@ def _apart(name: Name, columns: int) -> list[Name]:
     """Split joined values of several columns."""
     pieces = [MISSING] * columns if name is None else name.split(SEPARATOR)
     return [None if piece == MISSING else piece for piece in pieces]
-
-
-def settled(schema: Schema, model: UpdateModel) -> bool:
-    """Whether the model that a schema describes, read with some values, is the same with any further values.
-
-    Without an `[updates]` section the model is what was seen so far, which can always become more.
-    """
-    if not schema.updates or len(schema.sensitive) > 1:
-        return False  # the model of several columns covers the combinations that occur
-    (section,) = schema.updates_by_column.values()
-    if section.get("order") is True or section.get("rest"):
-        return False
-    if "taxonomy" in section:
-        hierarchy = schema.hierarchy(schema.sensitive[0])
-        # Without any value there is a missing one, which may belong to a branch.
-        listed = hierarchy.kind in {"file", "tree"} and hierarchy.unlisted == "error"
-        return listed and fingerprint_of(read_updates(schema)) == fingerprint_of(model)
-    return True
 
 
 def _refuse_columns(schema: Schema, sections: Mapping[str, Section]) -> None:

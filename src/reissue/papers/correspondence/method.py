@@ -88,10 +88,10 @@ def _specialized(job: Job) -> Draft:
             "requirement is not one that larger groups always meet."
         )
     history = read_history(job.table, after)
-    releases = 0 if history.past is None else history.past.releases
+    releases = history.releases
     judge = _Judge(job, history)
     if not judge.start():
-        raise refusal(history, job.table, job.requirement.least) or NotMetError(
+        raise refusal(job.table, after, job.requirement.least) or NotMetError(
             f"No next release can be safe: even with everything generalized to the root, what the {releases} earlier "
             f"releases leave of it does not meet {job.requirement}."
         )

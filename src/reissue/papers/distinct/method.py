@@ -39,7 +39,7 @@ from reissue.papers.distinct.buckets import pieces
 from reissue.papers.distinct.plan import DistinctPlan, IneligibleUnits
 from reissue.papers.distinct.risk import DistinctState, Exposed, Formed, RiskLimit, RiskOutcome, multisets
 from reissue.release.release import Counterfeits, Draft
-from reissue.updates import UpdateModel, fingerprint_of, read_updates
+from reissue.updates import UpdateModel, read_updates
 
 __all__ = ["distinct"]
 
@@ -330,8 +330,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, 
     )
     register, signatures = _renumbered(register, [*scene.signatures, *map(tuple, listed)])
     past = limit.after(outcome, scene.people)
-    mark = "" if past is None else fingerprint_of(scene.model)
-    state = DistinctState(register, signatures, plan.m, int(job.options["star"]), scene.can, past, mark)
+    state = DistinctState(register, signatures, plan.m, int(job.options["star"]), scene.can, past)
     notes = {
         "buckets": len(plan.buckets),
         "intersected": plan.joined,

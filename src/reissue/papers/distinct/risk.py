@@ -9,7 +9,7 @@ the person stands among counterfeits whose values are chosen to bring the poster
 the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
 be mended.
 
-Everybody's past is remembered for this, as far as it matters to later releases (`papers/tracking`).
+Everybody's past is remembered for this.
 
 What a group shows never changes by it: a person changes places with somebody of the same bucket and value; or a
 counterfeit with the same value takes the place, and the person stands among counterfeits. So all who need another place
@@ -19,7 +19,7 @@ are looked at together, and whoever has moved is not moved again until what is k
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,16 +28,9 @@ from reissue.counting.hashing import mix
 from reissue.errors import InputError, NotMetError
 from reissue.methods.invariance.register import RegisterState
 from reissue.methods.registry import Job
-from reissue.papers.tracking.forward_backward import Distributions, ValueDistributions, together
-from reissue.papers.tracking.trajectory_tracker import (
-    BeliefTracker,
-    KnownPast,
-    PersonTracker,
-    TrackedRisk,
-    TrajectoryTracker,
-    begun,
-)
-from reissue.updates import UpdateModel, fingerprint_of
+from reissue.papers.distinct.past import Past, largest_posteriors, some_of, with_place
+from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, together
+from reissue.updates import UpdateModel
 
 __all__ = ["DistinctState", "Exposed", "Formed", "Repair", "RiskLimit", "RiskOutcome", "even", "multisets"]
 
@@ -196,13 +189,13 @@ _SLACK = 1e-9
 class DistinctState(RegisterState):
     """What is left for the next release; a line of `signatures` are its values, and -1 beyond the last."""
 
+    VERSION: ClassVar[int] = 2
+
     star: int
     updates: Bools
     """Value x value: what can become what."""
-    past: BeliefTracker | TrajectoryTracker | None
+    past: Past | None
     """Everybody's past, if there is a limit."""
-    model: str
-    """A mark of the update model by which that was looked at."""
 
 
 class Exposed(Exception):  # noqa: N818
@@ -219,7 +212,7 @@ class RiskLimit:
 
     limit: float | None
     model: UpdateModel
-    past: PersonTracker
+    past: Past
     release: int
     """The number of the release that is being made, from 0."""
 
@@ -236,8 +229,10 @@ class RiskLimit:
                 "to be 1/risk or more."
             )
         if limit is None or job.state is None:
-            return cls(limit, model, begun(job.table.schema, model, m), 0)
-        return cls(limit, model, _remembered(job.state, model), job.state.register.release)
+            return cls(limit, model, Past.none(), 0)
+        if job.state.past is None:
+            raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
+        return cls(limit, model, job.state.past, job.state.register.release)
 
     def keep_to(
         self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
@@ -245,14 +240,14 @@ class RiskLimit:
         """The groups with nobody above the limit, and what is known of everyone then; raises Exposed if some are."""
         if self.limit is None:
             return formed, None
-        view = self.past.look(people, self.release)
+        view = self.past.of(people)
         outcome = self._outcome(view, formed)
-        bad = np.flatnonzero(outcome.judged.largest > self._most)
+        bad = np.flatnonzero(outcome.largest > self._most)
         if len(bad):
-            repair = Repair(formed, outcome.of_group, outcome.shown.places, self._largest(view), self._most, rng)
+            repair = Repair(formed, outcome.of_group, outcome.shown, self._largest(view), self._most, rng)
             repair.mend(bad, spare)
             outcome = self._outcome(view, formed)
-        above = np.flatnonzero(outcome.judged.largest > self._most)
+        above = np.flatnonzero(outcome.largest > self._most)
         if len(above):
             raise Exposed(above, self)
         return formed, outcome
@@ -267,58 +262,48 @@ class RiskLimit:
             "rows to be left out (`suppress`), or raise the limit."
         )
 
-    def _outcome(self, view: KnownPast, formed: Formed) -> "RiskOutcome":
+    def _outcome(self, view: PresenceHistory, formed: Formed) -> "RiskOutcome":
         """What is known of every row, this release too."""
         number, listed = multisets(formed.groups, formed.values)
-        shown, at = self.past.shown.joined(even(listed))
+        shown = together(self.past.shown, even(listed))
+        at = len(self.past.shown.widths) + np.arange(len(listed))
         place = at[number[formed.groups[: formed.rows]]]
-        return RiskOutcome(shown, at[number], place, self.past.judged(view, place, shown.places, self.model))
+        return RiskOutcome(shown, at[number], place, self._judged(view, place, shown))
 
     @property
     def _most(self) -> float:
         return (self.limit or 1.0) + _SLACK
 
-    def _largest(self, view: KnownPast) -> Callable[[Ints, Ints, ValueDistributions], Floats]:
+    def _judged(self, view: PresenceHistory, place: Ints, shown: ValueDistributions) -> Floats:
+        """The largest posteriors of some people with their places in this release."""
+        return largest_posteriors(with_place(view, self.release, place), shown, self.model)
+
+    def _largest(self, view: PresenceHistory) -> Callable[[Ints, Ints, ValueDistributions], Floats]:
         """What would be known of some people, who may repeat, at other places."""
 
         def largest(rows: Ints, at: Ints, shown: ValueDistributions) -> Floats:
-            some: KnownPast = self.past.picked(view, rows)
-            return self.past.judged(some, at, shown, self.model).largest
+            return self._judged(some_of(view, rows), at, shown)
 
         return largest
 
-    def after(self, outcome: "RiskOutcome | None", people: Ints) -> PersonTracker | None:
+    def after(self, outcome: "RiskOutcome | None", people: Ints) -> Past | None:
         """Everybody's past after a release; None if there is no limit."""
-        if outcome is None:
-            return None
-        return self.past.after(people, self.release, outcome.place, outcome.shown, outcome.judged, self.model)
+        return None if outcome is None else self.past.after(people, self.release, outcome.place, outcome.shown)
 
 
 @dataclass(frozen=True, eq=False)
 class RiskOutcome:
     """Where everybody stands in the release, and what is known then."""
 
-    shown: Distributions
+    shown: ValueDistributions
     of_group: Ints
     """Group to its place."""
     place: Ints
     """Row to its place."""
-    judged: TrackedRisk
+    largest: Floats
+    """Row to the largest posterior of any of its values in any release."""
 
     @property
     def risk(self) -> float:
         """The largest posterior of anyone."""
-        return float(self.judged.largest.max(initial=0.0))
-
-
-def _remembered(state: DistinctState, model: UpdateModel) -> PersonTracker:
-    """Everybody's past as it was kept."""
-    if state.past is None:
-        raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
-    if isinstance(state.past, BeliefTracker) and state.model != fingerprint_of(model):
-        raise InputError(
-            "The table has sensitive values that change the update model itself, so that the past would have to be "
-            "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "
-            "anew, or leave out the option 'risk'."
-        )
-    return state.past
+        return float(self.largest.max(initial=0.0))

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.findings import Finding, Status
@@ -157,7 +156,7 @@ def exposure(members: Membership, limit: int, truths: Sequence[Ints]) -> Smalles
     _refuse_nothing_in_common(members)
     counted = bool((members.histogram.sizes == members.sizes).all())
     releases, solved = int(members.release.max(initial=-1)) + 1, _Together.nothing(len(members.real))
-    for number, shown in enumerate(propagations(members, [limit] * releases), start=1):
+    for number, shown in enumerate(propagations(members, limit), start=1):
         if counted and number > 1 and (solved.steps < _STEPS or number == releases):
             solved = _together(members, shown, limit, truths[number - 1], solved)
     found = _with_buckets(members, Equivalences(shown.classes, shown.least(limit)), limit)
@@ -240,7 +239,7 @@ def _together(members: Membership, shown: Shown, limit: int, truth: Ints, before
 def domino(members: Membership, pairs: Equivalences) -> tuple[int, int]:
     """How many people's values become known with one person's, in the largest class and at worst."""
     known = np.flatnonzero(members.real)
-    return falling(groups_of(members, pairs.classes), pairs.classes, known, pl.Series(known))
+    return falling(groups_of(members, pairs.classes), pairs.classes, known)
 
 
 # --- in words --------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
-from reissue.papers.equivalence.history_graph import END, History, attacks, tied_nodes
+from reissue.papers.equivalence.history_graph import END, attacks, tied_nodes
 from reissue.papers.tracking.membership import Membership
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "cheapest",
     "coefficients",
     "least_by_pattern",
-    "tells_newest",
     "tied",
     "witness",
 ]
@@ -140,34 +139,6 @@ def cheapest(bucket: BucketHistory, limit: int) -> Ints:
     return best
 
 
-def tells_newest(bucket: BucketHistory, limit: int) -> bool:
-    """Whether an attack below the limit may tell the bucket's newest release from the end; a no is certain."""
-    # A release in which nobody arrived or left counts in no attack: there its potential may be that of the end.
-    if not (bucket.patterns[:, -2:-1] != bucket.patterns[:, -1:]).any() or _paths(bucket) > 2 * (limit - 1):
-        return False
-    few = _contracted(bucket, limit)
-    if few.newest == few.end or not len(few.some):
-        return False
-    return not few.once or History(few.edges).attack(few.newest + 1, 2 * limit - 1) is not None
-
-
-def _paths(bucket: BucketHistory) -> int:
-    """How many paths, none sharing a person, lead from the newest release to the end: each costs an attack 1 or more.
-
-    Who arrived now leads there at once; two people who arrived together, one of whom left now while the other stayed,
-    lead there over the release where they arrived. Of people who returned nothing is said.
-    """
-    releases = bucket.patterns.shape[1]
-    arrived = bucket.patterns.argmax(axis=1)
-    last = releases - 1 - bucket.patterns[:, ::-1].argmax(axis=1)
-    once = last - arrived + 1 == bucket.patterns.sum(axis=1)
-    left, stay = (
-        np.bincount(arrived[once & (last == when)], bucket.weights[once & (last == when)], releases)
-        for when in (releases - 2, releases - 1)
-    )
-    return int(np.minimum(left, stay)[:-1].sum() + stay[-1])
-
-
 @dataclass(frozen=True, eq=False)
 class _Contracted:
     """A bucket in terms of classes of releases that nothing below the limit tells apart."""
@@ -179,9 +150,8 @@ class _Contracted:
     patterns: Ints
     """Patterns x classes: how often its people count the potential of each class."""
     weights: Ints
-    newest: int
-    """The class of the newest release, and that of the end."""
     end: int
+    """The class of the end."""
 
     @property
     def once(self) -> bool:
@@ -208,7 +178,7 @@ def _contracted(bucket: BucketHistory, limit: int) -> _Contracted:
     some = np.flatnonzero(counted.any(axis=1))
     alike, of_some = np.unique(counted[some], axis=0, return_inverse=True)
     weights = np.bincount(of_some.reshape(-1), bucket.weights[some], len(alike)).astype(np.int64)
-    return _Contracted(some, of_some.reshape(-1), alike, weights, int(classes[-2]), int(classes[-1]))
+    return _Contracted(some, of_some.reshape(-1), alike, weights, int(classes[-1]))
 
 
 def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:

@@ -99,20 +99,12 @@ class Shown:
     """Class to the smallest difference of two groups that it is in, from 2 on; 0 if there is none below the limit."""
     groups: ValueGroups
     """All groups, those that show the same only once."""
-    limit: int
-    """Differences below it were looked for."""
 
     @classmethod
     def nothing(cls, people: int = 0) -> "Shown":
         """Before the first release."""
         none = ValueGroups(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
-        return cls(np.arange(people), np.zeros(people, np.int64), none, 0)
-
-    def and_people(self, number: int) -> "Shown":
-        """With people more, each a class of its own."""
-        new = len(self.apart) + np.arange(number)
-        apart = np.concatenate([self.apart, np.zeros_like(new)])
-        return replace(self, classes=np.concatenate([self.classes, new]), apart=apart)
+        return cls(np.arange(people), np.zeros(people, np.int64), none)
 
     def and_groups(self, more: ValueGroups, limit: int) -> "Shown":
         """With the groups of one more release, whose members are people; differences below `limit` are looked for."""
@@ -133,12 +125,10 @@ class Shown:
             changed |= new
         once = _once(groups, changed, len(apart))
         groups, changed = groups.kept(once), changed[once]
-        if limit > self.limit:
-            changed[:] = True
         if limit > _PAIR:
             near = groups.beside(changed, len(apart))
             apart = smaller(apart, _compared(groups.some(near), changed[near], limit, len(apart)))
-        return Shown(classes, apart, groups, limit)
+        return Shown(classes, apart, groups)
 
     def least(self, limit: int) -> Ints:
         """Person to the smallest e of an attack that it is in; 0 if there is none below the limit."""

@@ -4,12 +4,11 @@ The groups go in release by release, and what they show grows with them (see `gr
 more than two groups are not looked for: what is reported is there, but there may be more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Ints
@@ -19,6 +18,9 @@ from reissue.papers.equivalence.groups import Shown, ValueGroups, apart_of, toke
 from reissue.papers.tracking.membership import Membership
 
 __all__ = ["Equivalences", "apart_from", "falling", "groups_of", "propagate", "propagations", "rests"]
+
+_SEEDS = 10
+"""Classes from which values are followed to others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +35,14 @@ class Equivalences:
 
 def propagate(members: Membership, limit: int) -> Equivalences:
     """All e-equivalences with e < limit that pairs of groups show."""
-    releases = int(members.release.max(initial=-1)) + 1
-    shown = list(propagations(members, [limit] * releases))[-1]
+    shown = list(propagations(members, limit))[-1]
     return Equivalences(shown.classes, shown.least(limit))
 
 
-def propagations(members: Membership, limits: Sequence[int]) -> Iterator[Shown]:
-    """What is shown after each release, with a limit for each."""
+def propagations(members: Membership, limit: int) -> Iterator[Shown]:
+    """What is shown after each release."""
     shown, groups = Shown.nothing(len(members.real)), groups_of(members, np.arange(len(members.real)))
-    for release, limit in enumerate(limits):
+    for release in range(int(members.release.max(initial=-1)) + 1):
         shown = shown.and_groups(groups.kept(members.release == release), limit)
         yield shown
 
@@ -67,16 +68,16 @@ def apart_from(members: Membership, classes: Ints, group: int) -> tuple[Ints, In
 # --- what follows from one value -------------------------------------------------------------------------------------
 
 
-def falling(groups: ValueGroups, classes: Ints, known: Ints, names: pl.Series, seeds: int = 10) -> tuple[int, int]:
+def falling(groups: ValueGroups, classes: Ints, known: Ints) -> tuple[int, int]:
     """If one person's value becomes known: in the largest class, and at worst, how many others' become known with it.
 
-    Their own class at once; then the last unknown class of any group, and so on. The worst is looked for among the
-    `seeds` largest classes, of equal ones those with the first people. `known` are the people whom somebody knows, with
-    their names.
+    Their own class at once; then the last unknown class of any group, and so on. The worst is looked for among the ten
+    largest classes, of equal ones those with the first people. `known` are the people whom somebody knows.
     """
     size = int(max(groups.member.max(initial=-1), classes.max(initial=-1))) + 1
     people = np.bincount(classes[known], minlength=size)
-    first = _first(people, classes[known], names, seeds)
+    found, place = np.unique(classes[known], return_index=True)
+    first = found[np.lexsort((place, -people[found]))][:_SEEDS]
     if not len(first):
         return 0, 0
     # Only a class of several people can be in a group twice.
@@ -94,19 +95,6 @@ def falling(groups: ValueGroups, classes: Ints, known: Ints, names: pl.Series, s
     order = np.argsort(one, kind="stable")
     graph = _Falls(np.searchsorted(one[order], np.arange(size + 1)), group[order], one[order], hidden)
     return most, max(graph.after(int(seed), people) for seed in first)
-
-
-def _first(people: Ints, classes: Ints, names: pl.Series, number: int) -> Ints:
-    """The classes with most people; of equal ones those whose first person comes first."""
-    ordered = np.sort(people[people > 0])[::-1]
-    least = int(ordered[min(number, len(ordered)) - 1]) if len(ordered) else 0
-    larger = np.flatnonzero(people > max(least, 0)) if least else ordered[:0]
-    larger = larger[np.argsort(-people[larger], kind="stable")]
-    equal = np.flatnonzero(people[classes] == least) if least else ordered[:0]
-    frame = pl.DataFrame({"class": classes[equal], "name": names.gather(equal)})
-    # Each of these classes has as many people as the others: this many names are surely of enough classes.
-    some = frame.bottom_k(number * max(least, 1), by="name").sort("name")["class"].unique(maintain_order=True)
-    return np.concatenate([larger, some.to_numpy()[: number - len(larger)]]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
