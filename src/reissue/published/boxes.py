@@ -146,7 +146,7 @@ def read_counts(
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
-    own = codings or [None] * len(schema.quasi)
+    own: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
     read = [
         read_nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
         for name, coding in zip(schema.quasi, own, strict=True)

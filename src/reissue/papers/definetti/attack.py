@@ -84,8 +84,6 @@ _NOTHING = 1e-3
 _BINS = 40
 """Attributes with more values are taken on a coarser level."""
 _PAIRS = 60_000_000
-_KEPT = 4_000_000
-"""Pairs for which it is kept where they are in each attribute's table."""
 _TINY = 1e-300
 
 
@@ -368,19 +366,9 @@ class _Pairs:
         return np.asarray(chances / np.repeat(total, self.lengths))
 
     def places(self, people: ReleasePeople) -> Iterator[Ints]:
-        """Attribute by attribute, a number for the feature and the value of each pair; kept where that is little."""
-        if self._places:
-            yield from self._places
-            return
+        """Attribute by attribute, a number for the feature and the value of each pair."""
         for features in people.features:
-            place = features.take(self.person) * people.values + self.value
-            if len(self.person) <= _KEPT:
-                self._places.append(place)
-            yield place
-
-    @cached_property
-    def _places(self) -> list[Ints]:
-        return []
+            yield features.take(self.person) * people.values + self.value
 
 
 @dataclass(frozen=True, eq=False)
