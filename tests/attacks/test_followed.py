@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
-from reissue.papers.distinct.past import Past, largest_posteriors, some_of, with_place
+from reissue.papers.distinct.past import PlacesSoFar, largest_posteriors, some_of, with_place
 from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, presence_blocks, together
 from reissue.release.states import pack_state, unpack_state
 from reissue.updates import UpdateModel
@@ -52,7 +52,7 @@ class Kept:
 
     VERSION: ClassVar[int] = 1
 
-    past: Past
+    past: PlacesSoFar
 
 
 @given(SEEDS, st.sampled_from(["none", "branches", "order", "random", "faint", "moving"]), st.integers(1, 7))
@@ -65,7 +65,7 @@ def test_pasts_tell_what_whole_histories_tell(seed: int, kind: str, releases: in
     shares[:, 0] += shares.sum(axis=1) == 0
     shown = places_of(shares / shares.sum(axis=1, keepdims=True))
     table = rng.integers(-1 if rng.random() < 0.5 else -6, 8, (9, releases)).clip(-1)
-    past, people = Past.none(), 1000 + 7 * np.arange(len(table))
+    past, people = PlacesSoFar.none(), 1000 + 7 * np.arange(len(table))
     for release in range(releases):
         there = rng.permutation(np.flatnonzero(table[:, release] >= 0))
         where, kept = len(past.shown.widths) + table[there, release], together(past.shown, shown)

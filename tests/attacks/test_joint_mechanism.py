@@ -16,7 +16,7 @@ from reissue import Hierarchy
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
 from reissue.errors import InputError
-from reissue.papers.mechanism.joint import Condition, SeriesWorlds, conditioned
+from reissue.papers.mechanism.series_worlds import Condition, SeriesWorlds, conditioned
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.synth import Population

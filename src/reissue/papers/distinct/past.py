@@ -18,11 +18,11 @@ from reissue.papers.tracking.forward_backward import (
 )
 from reissue.updates import UpdateModel
 
-__all__ = ["Past", "largest_posteriors", "some_of", "with_place"]
+__all__ = ["PlacesSoFar", "largest_posteriors", "some_of", "with_place"]
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PlacesSoFar:
     """The places of everybody who ever was in the series."""
 
     shown: ValueDistributions
@@ -32,7 +32,7 @@ class Past:
     history: PresenceHistory
 
     @classmethod
-    def none(cls) -> "Past":
+    def none(cls) -> "PlacesSoFar":
         """Before the first release."""
         nothing = np.empty(0, np.int64)
         start = np.zeros(1, np.int64)
@@ -44,7 +44,7 @@ class Past:
         at = np.where(np.isin(people, self.people), np.searchsorted(self.people, people), len(self.people))
         return _taken(self.history, self.history.starts[at], np.append(self.history.versions, 0)[at])
 
-    def after(self, people: Ints, release: int, place: Ints, shown: ValueDistributions) -> "Past":
+    def after(self, people: Ints, release: int, place: Ints, shown: ValueDistributions) -> "PlacesSoFar":
         """With one more release: who is in it, and where."""
         everyone = np.union1d(self.people, people)
         history = self.of(everyone)
@@ -53,7 +53,7 @@ class Past:
         when = np.append(history.release, np.full(len(people), release))
         where = np.append(history.place, place)
         starts = np.searchsorted(person[order], np.arange(len(everyone) + 1))
-        return Past(shown, everyone, PresenceHistory(starts, when[order], where[order]))
+        return PlacesSoFar(shown, everyone, PresenceHistory(starts, when[order], where[order]))
 
 
 def _taken(history: PresenceHistory, begin: Ints, versions: Ints) -> PresenceHistory:

@@ -28,7 +28,7 @@ from reissue.counting.hashing import mix
 from reissue.errors import InputError, NotMetError
 from reissue.methods.invariance.register import RegisterState
 from reissue.methods.registry import Job
-from reissue.papers.distinct.past import Past, largest_posteriors, some_of, with_place
+from reissue.papers.distinct.past import PlacesSoFar, largest_posteriors, some_of, with_place
 from reissue.papers.tracking.forward_backward import PresenceHistory, ValueDistributions, together
 from reissue.updates import UpdateModel
 
@@ -194,7 +194,7 @@ class DistinctState(RegisterState):
     star: int
     updates: Bools
     """Value x value: what can become what."""
-    past: Past | None
+    past: PlacesSoFar | None
     """Everybody's past, if there is a limit."""
 
 
@@ -212,7 +212,7 @@ class RiskLimit:
 
     limit: float | None
     model: UpdateModel
-    past: Past
+    past: PlacesSoFar
     release: int
     """The number of the release that is being made, from 0."""
 
@@ -229,7 +229,7 @@ class RiskLimit:
                 "to be 1/risk or more."
             )
         if limit is None or job.state is None:
-            return cls(limit, model, Past.none(), 0)
+            return cls(limit, model, PlacesSoFar.none(), 0)
         if job.state.past is None:
             raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
         return cls(limit, model, job.state.past, job.state.register.release)
@@ -286,7 +286,7 @@ class RiskLimit:
 
         return largest
 
-    def after(self, outcome: "RiskOutcome | None", people: Ints) -> Past | None:
+    def after(self, outcome: "RiskOutcome | None", people: Ints) -> PlacesSoFar | None:
         """Everybody's past after a release; None if there is no limit."""
         return None if outcome is None else self.past.after(people, self.release, outcome.place, outcome.shown)
 

@@ -57,7 +57,7 @@ from reissue.schema import Options
 
 __all__ = [
     "Belief",
-    "Outcome",
+    "Linked",
     "Ready",
     "Way",
     "by_running",
@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 
-def _case(place: int, outcome: "Outcome", ready: Sequence["Ready"], series: Series, knowledge: Knowledge) -> Case:
+def _case(place: int, outcome: "Linked", ready: Sequence["Ready"], series: Series, knowledge: Knowledge) -> Case:
     """The worst case of a release."""
     source, tried = ready[place].source, outcome.parts.tried
     asked = value_sets(ready[place].requirement, source.table.domain, knowledge.values, source.table.margins)
@@ -260,7 +260,7 @@ def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bo
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Linked:
     """What knowing the algorithm tells about one release."""
 
     parts: Parts
@@ -388,7 +388,7 @@ def ready_for(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     return Ready(source, requirement, Way.AGAIN, budget)
 
 
-def _outcome(ready: Ready, series: Series, knowledge: Knowledge) -> Outcome:
+def _outcome(ready: Ready, series: Series, knowledge: Knowledge) -> Linked:
     """Attack one release."""
     source, requirement = ready.source, ready.requirement
     if ready.way == Way.AGAIN:
@@ -401,7 +401,7 @@ def _outcome(ready: Ready, series: Series, knowledge: Knowledge) -> Outcome:
     limit = series.limits.get(NAME, limit_of(requirement))
     limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
     parts = replace(parts, posterior=parts.posterior[kept], support=parts.support[kept], known=parts.known[kept])
-    return Outcome(parts, believed, shares[source.draft.groups[kept]], limit)
+    return Linked(parts, believed, shares[source.draft.groups[kept]], limit)
 
 
 def refusals_of(ready: Ready) -> list[Refusal]:
