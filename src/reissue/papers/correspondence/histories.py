@@ -128,7 +128,7 @@ def _covers(views: SeriesCounts, sizes: Sequence[int]) -> tuple[Covers, ...]:
 
 
 def _boxes(
-    columns: Sequence[PublishedValues], covers: Sequence[Covers], view: ReleaseCounts, time: int, codes: Sequence[Codes]
+    columns: Sequence[PublishedValues], covers: Sequence[Covers], view: ReleaseCounts, time: int, codes: Codes
 ) -> list[Codes]:
     """The first leaves of boxes by a release's own cuts: of some leaves, then of the release's entries."""
     cuts = [one.lo[one.which[time]] for one in covers]
