@@ -19,6 +19,7 @@ DETAILS = {
     "coalition": ("largest_m", "smallest_coalition", "checks"),
     "minimality": ("credibility", "problematic"),
     "mechanism": ("posterior", "error", "worlds"),
+    "joint-mechanism": ("posterior", "without", "people_without", "by"),
     "disclosure": ("linked", "sure", "small", "unique", "k", "columns", "by_release"),
     "definetti": ("accuracy", "baseline"),
 }
@@ -27,7 +28,7 @@ DETAILS = {
 
 def test_every_attack_is_in_the_reference() -> None:
     page = (DOCS / "reference" / "attacks.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    sections = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     for name in registered():
         assert name in sections, name
         assert all(f"`{detail}`" in sections[name] for detail in DETAILS.get(name, ()))
@@ -35,7 +36,7 @@ def test_every_attack_is_in_the_reference() -> None:
 
 def test_the_reference_tells_what_the_attacks_tell_of_themselves() -> None:
     page = (DOCS / "reference" / "attacks.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    sections = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     for name in registered():
         its, told = registered()[name], " ".join(sections[name].split())
         assert its.summary.rstrip(".") in told
