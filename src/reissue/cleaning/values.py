@@ -248,7 +248,7 @@ def find_numbers(column: pl.Series, marks: Sequence[str]) -> str | None:
     sure = {mark: int(fits[mark].sum()) + int(are_numbers(plain.filter(fits[mark]), mark, sure=True)) for mark in ".,"}
     best = max(".,", key=lambda mark: sure[mark])
     odd = cells.filter(~fits[best])
-    if _share(fits[best]) < _MOST or odd.str.contains(_CODE).any():
+    if _share(read_numbers(cells, best).is_not_null()) < _MOST or odd.str.contains(_CODE).any():
         return None
     return best if len(odd) or (plain != cells).any() else None
 

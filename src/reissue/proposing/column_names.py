@@ -19,13 +19,13 @@ DIRECT = _words(
 PERSON = _words(
     "id identifier patient person name customer client user username member record pid uid no nr number pseudonym "
     "participant respondent subject nummer lfd lfdnr laufnummer patienten patientennummer patientenid patientnr "
-    "patientennr patnr patid fallnr fallid kundennr personennummer "
+    "patientennr pat patnr patid fallnr fallid kundennr personennummer "
     "patientin kunde kundennummer personalnummer fallnummer mitarbeiter mitglied mitgliedsnummer versicherte "
     "versicherter aktenzeichen pseudonyme numero paciente cliente"
 )
 """Words that point to a person if the name says nothing else."""
 WHOSE = _words(
-    "patient person customer client user username member pid mrn nhs ssn patientennummer patientenid patientnr "
+    "patient pat person customer client user username member pid mrn nhs ssn patientennummer patientenid patientnr "
     "kundennummer personalnummer mitgliedsnummer versichertennummer"
 )
 """Of those, words that identify a person even if rows share values: visits, claims, tests."""

@@ -201,7 +201,7 @@ def likely_identifier(frame: pl.DataFrame) -> str | None:
 def _unique_but_for_copies(frame: pl.DataFrame) -> str | None:
     """A column of text or whole numbers in which every row has its own value as soon as equal rows count once."""
     plain = frame.select(one for one in frame.iter_columns() if not nested(one.dtype))
-    once = plain.unique(maintain_order=True) if plain.width else plain
+    once = plain.unique(maintain_order=True).filter(~pl.all_horizontal(pl.all().is_null())) if plain.width else plain
     facts = (_Facts(one) for one in once.iter_columns())
     return next((one.name for one in facts if one.unique and (one.text or one.whole) and not one.date), None)
 
@@ -209,14 +209,7 @@ def _unique_but_for_copies(frame: pl.DataFrame) -> str | None:
 def _one_secret(guesses: Sequence[Guess]) -> list[Guess]:
     """The first plausible column as the sensitive one; the others are to be confirmed."""
     plausible = [guess.column for guess in guesses if guess.role == Role.SENSITIVE]
-    return [
-        replace(guess, confirm=True)
-        if guess.column in plausible[1:]
-        else replace(guess, why=f"{guess.why}: it goes out as it is")
-        if guess.column in plausible
-        else guess
-        for guess in guesses
-    ]
+    return [replace(guess, confirm=True) if guess.column in plausible[1:] else guess for guess in guesses]
 
 
 def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
@@ -273,7 +266,7 @@ def _secret(facts: _Facts) -> Guess:
     """Sensitive by its name; if nearly every row has its own text, it may be anything."""
     if facts.text and (facts.prose or facts.nearly_unique):
         return Guess(facts.name, Role.DROP, "nearly every row has its own text, which may say anything about a person")
-    return Guess(facts.name, Role.SENSITIVE, "plausible by its name")
+    return Guess(facts.name, Role.SENSITIVE, "its name suggests that nobody should learn it")
 
 
 def _person(facts: _Facts, why: str) -> Guess:

@@ -129,7 +129,7 @@ def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
     harmless = value if min(_share_of(column, value) for column in columns) > _HALF else None
     protected = max((share for one, share in shares.items() if one != harmless), default=0.0)
     most = int(1 / protected + 1e-9) if protected else 1
-    said = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
+    said = f"releases can meet simple-l={most} at most" if most > 1 else "releases can meet no simple-l"
     if harmless is not None:
         said = "it is proposed as harmless (`harmless_values`), and the others are protected"
     why = f"{guess.why}; {plural(len(shares), 'value')}, the most frequent has {shares[value]:.0%}: {said}"

@@ -142,7 +142,7 @@ def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: b
             raise InputError(f"There is no column '{name}' to be sensitive." + nearest_column(name, names))
     plausible = [guess.column for guess in guesses if guess.role == Role.SENSITIVE]
     chosen = list(sensitive) or (plausible if several and len(plausible) == 1 else [])
-    why = "named as sensitive" if sensitive else "plausible by its name, and the only one: taken as sensitive"
+    why = "named as sensitive" if sensitive else "its name suggests that nobody should learn it, and no other name does"
     return tuple(
         Guess(guess.column, Role.SENSITIVE, why)
         if guess.column in chosen
