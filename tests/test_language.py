@@ -29,7 +29,7 @@ PACKAGE = Path(ri.__file__).parent
 FOLDER = PACKAGE / "language"
 OTHERS = LANGUAGES[1:]
 TEMPLATES = Environment(autoescape=True)
-NAMES = {"Reissue", "· Reissue", "CSV", "Parquet", "CSV  Parquet"}
+NAMES = {"Reissue", "· Reissue", "CSV", "Excel", "Parquet", "CSV  Parquet"}
 """Words that are the same in every language."""
 
 

@@ -144,8 +144,9 @@ def test_what_should_be_known_before_it_goes_out_is_said_everywhere(reissue: Rei
 
 def test_the_very_same_command_again_says_so_and_changes_nothing(reissue: Reissue, tmp_path: Path) -> None:
     command = ("publish", "1.csv", *WORK, "--schema", "schema.toml", "--date", "2026-01-31")
-    with_pages = (*command, "--out", "out.csv", "--report", "page.html", "--record", "record.json")
+    with_pages = (*command, "--out", "out.csv", "--report", "page.html", "--record", "page.json")
     assert reissue(*with_pages).code == 0
+    assert {"page.html", "page.json", "page.record.html"} <= set(files(tmp_path))
     before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path) if (tmp_path / name).is_file()}
     outcome = reissue(*with_pages)
     assert outcome.code == 0, outcome.err

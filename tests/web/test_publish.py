@@ -51,6 +51,19 @@ def test_the_page_asks_for_the_day(steward: Client, files: Path) -> None:
     assert (page.status, "Say which day the table shows" in page.text) == (400, True)
 
 
+def test_the_first_rows_are_seen_before_anything_is_done(steward: Client, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.xlsx").write_text("no workbook")
+    chosen = [("table", files / "feb-original.csv"), ("table", tmp_path / "broken.xlsx")]
+    seen = steward.post("/preview/table/upload", [("delimiter", "a comma")], chosen)
+    header, first = (files / "feb-original.csv").read_text().splitlines()[:2]
+    assert (seen.status, "<html" in seen.text) == (200, False)
+    assert [*header.split(","), *first.split(",")] == re.findall(
+        r"<t[hd](?: scope=\"col\")?>([^<]*)</t[hd]>", seen.text
+    )[: 2 * len(header.split(","))]
+    assert "broken.xlsx" in seen.text.split("</table>")[1]
+    assert 'hx-post="/preview/table/upload"' in steward.get(f"{short(steward)}/publish").text
+
+
 def action(page: Answer, what: str) -> str:
     found = re.search(rf'action="(/publish/\w+/{re.escape(what)})"', page.text)
     assert found, page.text

@@ -93,6 +93,8 @@ def test_from_a_dirty_workbook_to_the_third_release(browser: Browser, steward: C
         looks_right(page)
         page.get_by_role("link", name="Plan a first release").click()
         page.get_by_label("The table, or its waves").set_input_files(books[:2])
+        page.get_by_role("region", name="Rows of monat-2.xlsx").wait_for(timeout=WAIT)
+        looks_right(page)
         page.get_by_role("button", name="Look at it").click()
         page.wait_for_url("**/table/of/*", timeout=WAIT)
         looks_right(page)

@@ -53,7 +53,7 @@ RecordOption = Annotated[
         "--record",
         metavar="FILE.json",
         help="Write down for the file what was published, criteria, risk, tests and results; FILE.html beside it is "
-        "the same as a page.",
+        "the same as a page (FILE.record.html where --report has that name).",
     ),
 ]
 
@@ -260,10 +260,11 @@ def streams(engine: str, data: Any) -> bool:
     return choose(engine, data).name != MEMORY
 
 
-def record_outputs(path: Path | None) -> list[Output]:
-    """The two files of a record."""
+def record_outputs(path: Path | None, report: Path | None = None) -> list[Output]:
+    """The two files of a record, the JSON first; the page gives way to a report of the same name."""
     if path is None:
         return []
     if path.suffix.lower() != ".json":
         raise InputError("The file of --record must end in .json; the page goes beside it.")
-    return [Output("--record", path), Output("--record", path.with_suffix(".html"))]
+    page = path.with_suffix(".html")
+    return [Output("--record", path), Output("--record", path.with_suffix(".record.html") if page == report else page)]

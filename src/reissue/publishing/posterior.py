@@ -18,6 +18,7 @@ from reissue.policy import Policy
 from reissue.publishing.assumed import protected_events
 from reissue.publishing.drawn_states import ShownValues
 from reissue.publishing.randomizing import Drawn
+from reissue.randomization import ALIKE, CLASS_PRIOR, DEPARTURES
 from reissue.randomized import Adversary, ProtectedEvents, exact_posteriors, public_record
 from reissue.words import plural
 
@@ -214,8 +215,16 @@ def _epsilon(drawn: Drawn) -> float | None:
     return most if np.isfinite(most) else None
 
 
+_KNOWN = {
+    ALIKE: "how common values are",
+    CLASS_PRIOR: "how common they are in each class of people",
+    DEPARTURES: "how soon people with each value leave",
+}
+"""What each adversary knows beside the releases."""
+
+
 def _sentence(policy: Policy, details: dict[str, Any], exposed: int, worst: float, limit: float) -> str:
-    who = " or ".join(f"'{one['name']}'" for one in details["adversaries"])
+    who = " or ".join(_KNOWN[one["name"]] for one in details["adversaries"])
     guesses = (
         f"The surest guess is right for {details['average']:.1%} of people on average, without the releases for "
         f"{details['without']:.1%}"
@@ -229,10 +238,10 @@ def _sentence(policy: Policy, details: dict[str, Any], exposed: int, worst: floa
     )
     if exposed:
         return (
-            f"An adversary who links every record to its person ({who}) has a posterior above the limit for "
+            f"An adversary who links every record to its person and knows {who} has a posterior above the limit for "
             f"{plural(exposed, 'person', 'people')}: at most {worst:.3f}, and {limit:g} is allowed. {guesses}{apart}"
         )
     return (
-        f"An adversary who links every record to its person ({who}) is never surer of anybody's true value than "
-        f"{worst:.3f}; {limit:g} is allowed. {guesses}{apart}"
+        f"An adversary who links every record to its person and knows {who} is never surer of anybody's true value "
+        f"than {worst:.3f}; {limit:g} is allowed. {guesses}{apart}"
     )

@@ -1,8 +1,9 @@
 """Evidence for the file: a record as JSON and as one HTML page in the order of a dossier, no script, nothing loaded."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 from reissue.attacks.registry import Heading
+from reissue.data.outputs import Output
 from reissue.files.staging import Staging
 from reissue.outcome.evidence import Record, attack_record, check_record, publish_record, record_of
 from reissue.report.page import template
@@ -41,9 +42,9 @@ def evidence_html(record: Record) -> str:
     return template("evidence.html").render(record=record, headings=headings, not_run=not_run)
 
 
-def stage_record(record: Record, path: Path, staging: Staging, *, force: bool) -> list[str]:
-    """Write the record as JSON and, beside it, as a page."""
-    page = path.with_suffix(".html")
+def stage_record(record: Record, files: Sequence[Output], staging: Staging, *, force: bool) -> list[str]:
+    """Write the record as JSON to the first of two files, and as a page to the second."""
+    path, page = (one.path for one in files)
     staging.add_bytes(path, record.to_json().encode(), replaces=force)
     staging.add_bytes(page, evidence_html(record).encode(), replaces=force)
     return [str(path), str(page)]

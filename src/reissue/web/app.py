@@ -16,7 +16,7 @@ from reissue.language import text
 from reissue.methods import registered as methods
 from reissue.web.access import LARGEST, PATIENCE, AccessGuard, Keys
 from reissue.web.pages import prepare, refused
-from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, providers, publish, table
+from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, preview, providers, publish, table
 from reissue.web.shelf import Shelf
 from reissue.web.workspace import Workspace
 
@@ -28,6 +28,7 @@ ROUTES = (
     *job.ROUTES,
     *ledger.ROUTES,
     *policy.ROUTES,
+    *preview.ROUTES,
     *providers.ROUTES,
     *publish.ROUTES,
     *table.ROUTES,

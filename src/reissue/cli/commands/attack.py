@@ -170,9 +170,9 @@ def attack(
         )
     findings = replace(findings, assumptions=tuple(dict.fromkeys([*hints, *findings.assumptions])))
     read = guessed.tables or tables
-    kept = None if record is None else (record, _record(findings, read, plan, originals, dialect))
+    evidence = None if record is None else _record(findings, read, plan, originals, dialect)
     theirs = None if private is None else (private, _private(read, plan, known, limits, dialect))
-    _write(findings, costs, guessed, report, save_schema, kept, theirs, force=force)
+    _write(findings, costs, guessed, report, save_schema, record, evidence, theirs, force=force)
     _end(findings, report, private, strict=strict, as_json=as_json)
 
 
@@ -218,7 +218,8 @@ def _write(
     guessed: "GuessedSchema",
     report: Path | None,
     save_schema: Path | None,
-    record: "tuple[Path, Record] | None",
+    kept: Path | None,
+    record: "Record | None",
     private: tuple[Path, bytes] | None,
     *,
     force: bool,
@@ -231,10 +232,10 @@ def _write(
             from reissue.report import report_html
 
             staging.add_bytes(report, report_html(findings, utility=costs).encode(), replaces=force)
-        if record is not None:
+        if kept is not None and record is not None:
             from reissue.report.evidence import stage_record
 
-            stage_record(record[1], record[0], staging, force=force)
+            stage_record(record, record_outputs(kept, report), staging, force=force)
         if private is not None:
             staging.add_bytes(private[0], private[1], replaces=force, private=True)
         if save_schema is not None:
@@ -279,7 +280,7 @@ def _plan_outputs(
     from reissue.schema import Schema
 
     files = [Output(option, place) for option, place in written.items() if place is not None]
-    files += record_outputs(record)
+    files += record_outputs(record, written["--report"])
     people = [Path(one) for one in (knowledge.population, *(knowledge.members or ())) if isinstance(one, str | Path)]
     named = schema_inputs(schema, None if schema is None else Schema.load(schema))
     read = (*table_inputs("a published table", tables), *table_inputs("a table of people", people), *named)

@@ -180,7 +180,7 @@ def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> 
     from reissue.report.evidence import stage_record
 
     with Staging() as staging:
-        written = stage_record(record, path, staging, force=force)
+        written = stage_record(record, record_outputs(path), staging, force=force)
         staging.place()
     if not quiet:
         _render.say(f"Written: {', '.join(written)}")

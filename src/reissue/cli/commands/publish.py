@@ -246,7 +246,7 @@ class _Places:
         """Refuse, before anything is made, what could not be written at the end."""
         tables = [Output("--out", self.target, table=True)] if isinstance(self.target, Path) else []
         pages = [] if self.report is None else [Output("--report", self.report)]
-        Outputs((*tables, *pages, *record_outputs(self.record)), self.inputs, force=self.force)
+        Outputs((*tables, *pages, *record_outputs(self.record, self.report)), self.inputs, force=self.force)
 
     def staged(self, book: "Ledger", staging: "Staging") -> "_Staged":
         """How it is written, once the ledger is open: not at all, where the last release lies at the target already."""
@@ -289,7 +289,8 @@ class _Staged:
             from reissue.report.evidence import publish_record, stage_record
 
             kept = publish_record(made, self.book, places.recipients)
-            stage_record(kept, places.record, self.staging, force=places.force)
+            files = record_outputs(places.record, places.report)
+            stage_record(kept, files, self.staging, force=places.force)
 
     def _is_kept(self, path: Path) -> bool:
         return self.repeated and lexists(path)

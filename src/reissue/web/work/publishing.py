@@ -89,6 +89,7 @@ def _said(made: PublicationInMemory, book: Ledger) -> dict[str, Any]:
         "again": made.again,
         "rows": release.table.rows - release.suppressed,
         "groups": release.groups,
+        "tables": list(release.tables),
         "facts": figures_of_release(release),
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
