@@ -41,8 +41,10 @@ def main() -> None:
 
 def _address(server: "subprocess.Popen[str]") -> str:
     said = ""
-    while server.stdout is not None and not said.endswith("}\n"):
-        said += server.stdout.readline()
+    for line in server.stdout or ():
+        said += line
+        if line.startswith("}"):
+            break
     return str(json.loads(said)["address"])
 
 

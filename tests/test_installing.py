@@ -48,6 +48,35 @@ def test_what_is_built_can_be_installed_and_used(kind: str, tmp_path: Path) -> N
     assert "pip install 'reissue[excel]'" in _refusal(command, tmp_path)
 
 
+FRAMES = """
+import sys, warnings
+from importlib.util import find_spec
+warnings.simplefilter("error")
+import pandas, reissue as ri
+from reissue.synth import Population, schema
+assert find_spec("pyarrow") is None
+frames = [pandas.DataFrame(one.to_dict(as_series=False)) for one in Population(seed=1, people=120).months(2)]
+policy = ri.Schema.loads(schema().dumps() + '[policy]\\nrequire = "k=5"\\nmethod = "pool"\\nvalues = "randomized"\\n')
+assert ri.propose(frames[0]).schema.quasi
+assert isinstance(ri.clean(frames[0]).apply().frame, pandas.DataFrame)
+made = [ri.anonymize(frame, schema(), "k=4") for frame in frames]
+assert all(isinstance(one.frame, pandas.DataFrame) for one in made)
+assert ri.attack(made, schema()).tested
+warnings.simplefilter("default")
+assert isinstance(ri.publish(frames[0], "x.ledger", policy).frame, pandas.DataFrame)
+print(pandas.__version__)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pandas", ["2.3.3", "3.0.0"])
+def test_pandas_frames_need_no_pyarrow(pandas: str, tmp_path: Path) -> None:
+    venv.create(tmp_path / "clean", with_pip=True)
+    python = tmp_path / "clean" / "bin" / "python"
+    ran(python, "-m", "pip", "install", "--quiet", ROOT, f"pandas=={pandas}", folder=tmp_path)
+    assert ran(python, "-c", FRAMES, folder=tmp_path).strip() == pandas
+
+
 def _refusal(command: Path, folder: Path) -> str:
     """What is said where an extra is not installed."""
     (folder / "book.xlsx").write_bytes(b"PK")

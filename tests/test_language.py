@@ -15,10 +15,13 @@ import reissue as ri
 from reissue import synth
 from reissue.attacks import registered
 from reissue.attacks.findings import Status
+from reissue.cleaning.wording import ACTIONS, FACTS, UNREADABLE
 from reissue.cli._app import language_of, run
 from reissue.errors import Why
 from reissue.language import LANGUAGES, counted, localized, preferred, read_catalogue, speaking, text
 from reissue.outcome.findings import HEADINGS, INPUTS, view_of
+from reissue.proposing.column_names import QUASI
+from reissue.release.release import DRAWN
 from reissue.report import report_html
 from reissue.taxonomy.codings import DATE_STEPS
 from reissue.web.pages import OTHER_TOOLS
@@ -171,6 +174,8 @@ def used() -> tuple[set[str], set[tuple[str, str]]]:
     for path in (PACKAGE / "attacks").rglob("*.py"):
         texts |= set(re.findall(r'measure="[^"]*?: ([^"]+)"', path.read_text(encoding="utf-8")))
     texts |= {"(everyone's group known)", "(with a register of people)", "(from the files alone)", "and", "or"}
+    texts |= {DRAWN, *QUASI, *ACTIONS.values()}
+    plurals |= {*FACTS.values(), *UNREADABLE.values()}
     things = {("release", "releases"), ("row", "rows"), ("person", "people"), ("group", "groups")}
     things |= {(one, f"{one}s") for one in ("second", "minute")}
     plurals |= {(f"{{count}} {one}", f"{{count}} {many}") for one, many in things}

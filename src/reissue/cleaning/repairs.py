@@ -51,22 +51,16 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RepairKind:
-    """One kind of defect and its repair."""
+    """One kind of defect and its repair; `wording` has its words."""
 
     find: Callable[[Sheet], Settings]
     run: Callable[[Sheet, str, Any], tuple[Sheet, Hit]]
-    fact: str
-    """What was found, with {rows}, {cells} and {column}."""
-    action: str
-    """What is done about it."""
     of_rows: bool = False
     """Whether it concerns whole rows."""
     settings: Callable[[Any], bool] | None = None
     """Whether something is a setting; None: the repair needs none."""
     wanted: str = ""
     """Which settings there are, in words."""
-    lost: str = ""
-    """What was found where no cell could be read."""
     certain: Callable[[Sheet, str], bool] = lambda _sheet, _column: True
     """Whether it is recommended, and not only a hint."""
 
@@ -215,57 +209,39 @@ REPAIRS: Mapping[str, RepairKind] = {
     "blanks": RepairKind(
         _blanks,
         _by_column(lambda column, _setting, _sheet: stripped(column)),
-        "{cells} of '{column}' have blanks before or after the text",
-        "remove the blanks",
     ),
-    "empty_rows": RepairKind(_empty_rows, _without_empty_rows, "{rows} are empty", "leave them out", of_rows=True),
-    "totals": RepairKind(
-        _totals, _without_totals, "{rows} hold totals and are nobody's", "leave them out", of_rows=True
-    ),
+    "empty_rows": RepairKind(_empty_rows, _without_empty_rows, of_rows=True),
+    "totals": RepairKind(_totals, _without_totals, of_rows=True),
     "missing": RepairKind(
         _of_columns(lambda column, sheet: find_missing(column, sheet.dialect.marks) and True),
         _by_column(lambda column, _setting, sheet: without_placeholders(column, sheet.dialect.marks)),
-        "{cells} of '{column}' hold a word or sign for a missing value",
-        "read them as missing",
         certain=_several_placeholders,
     ),
     "yes_no": RepairKind(
         _of_columns(lambda column, _sheet: find_yes_no(column)),
         _by_column(lambda column, _setting, _sheet: with_yes_no(column)),
-        "{cells} of '{column}' say yes or no in other words than the rest",
-        "write yes and no",
     ),
     "spelling": RepairKind(
         _of_columns(lambda column, _sheet: find_spelling(column)),
         _by_column(lambda column, setting, _sheet: spelt(column, setting)),
-        "{cells} of '{column}' differ from others only in case or blanks, and would count as values of their own",
-        "write them as most cells are",
         settings=is_spelling,
         wanted='"upper", "lower" or a list of spellings',
     ),
     "numbers": RepairKind(
         _of_columns(lambda column, sheet: find_numbers(column, sheet.dialect.marks)),
         _odd(read_numbers, are_plain_numbers),
-        "{cells} of '{column}' have units or another notation",
-        "read them as numbers, without units",
         settings=lambda value: value in {".", ","},
         wanted='the decimal mark, "." or ","',
-        lost="{cells} of '{column}' are no numbers",
     ),
     "dates": RepairKind(
         _of_columns(lambda column, sheet: find_dates(column, sheet.dialect)),
         _odd(read_dates, are_usual_dates),
-        "{cells} of '{column}' are dates in another notation",
-        "read them as dates",
         settings=lambda value: value in DATE_CHOICES,
         wanted=f"one of {', '.join(DATE_CHOICES)}",
-        lost="{cells} of '{column}' are no dates",
     ),
     "codes": RepairKind(
         _of_columns(lambda column, _sheet: find_codes(column)),
         _by_column(lambda column, setting, _sheet: without_codes(column, setting)),
-        "{cells} of '{column}' hold a number far from all others, which may stand for a missing value",
-        "read it as missing, if that is what it means",
         settings=lambda value: isinstance(value, list) and all(isinstance(one, int) for one in value),
         wanted="a list of numbers",
         certain=lambda _sheet, _column: False,
@@ -273,22 +249,16 @@ REPAIRS: Mapping[str, RepairKind] = {
     "duplicates": RepairKind(
         _duplicates,
         _without_duplicates,
-        "{rows} repeat another row exactly",
-        "leave the copies out",
         of_rows=True,
         certain=lambda sheet, _column: sheet.identifier is not None,
     ),
-    "nameless": RepairKind(
-        _nameless, _without_nameless, "{rows} have no '{column}', so that nobody can be followed", "leave them out"
-    ),
+    "nameless": RepairKind(_nameless, _without_nameless),
     "repeated": RepairKind(
         _repeated,
         _without_repeated,
-        "{rows} have the '{column}' of another row with other content",
-        "keep the last row of each",
         settings=lambda value: value in {"first", "last"},
         wanted='"first" or "last"',
     ),
-    "empty_columns": RepairKind(_empty_columns, _without_empty_column, "column '{column}' is empty", "leave it out"),
+    "empty_columns": RepairKind(_empty_columns, _without_empty_column),
 }
 """All repairs, in the order in which they are made."""

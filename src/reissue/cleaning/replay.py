@@ -1,28 +1,20 @@
 """Defects found, and repairs made: once to look at a table, and again with the recipe each time one is read."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reissue.cleaning.recipe import LAYOUT, CleanRecipe
-from reissue.cleaning.repairs import REPAIRS, RepairKind
+from reissue.cleaning.repairs import REPAIRS
 from reissue.cleaning.sheet import Hit, Sheet
+from reissue.cleaning.wording import SHEET_DEFECTS, said_of
 from reissue.errors import InputError, nearest
-from reissue.words import plural, visible
+from reissue.language import counted, text
 
-__all__ = ["SHEET_DEFECTS", "Cleaned", "Defect", "cleaned", "find_defects", "repaired"]
+__all__ = ["Cleaned", "Defect", "cleaned", "find_defects", "repaired"]
 
 _SHOWN = 5
 """Maximum number of rows that a sentence names."""
-SHEET_DEFECTS = {
-    "notes": ("{rows} above or below the table are notes", "leave them out"),
-    "header": ("the column names stand in {rows}", "join them into one"),
-    "names": ("{columns} have no name, or that of another column", "give them names"),
-    "unnamed": ("{columns} have neither a name nor a cell", "leave them out"),
-    "ragged": ("{rows} have more or fewer cells than the header", "fill them up with missing cells"),
-    "merged": ("{rows} have cells that are merged with those above", "give each row its value"),
-}
-"""What taking a table out of its sheet may involve: facts and actions."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +46,18 @@ class Defect:
         if not self.rows or self.name in {"header", "names"}:
             return ""
         more = len(self.rows) - _SHOWN
-        numbers = ", ".join(map(str, self.rows[:_SHOWN])) + (f" and {more:,} more" if more > 0 else "")
-        return f"row{'s' * (len(self.rows) > 1)} {numbers}"
+        numbers = ", ".join(map(str, self.rows[:_SHOWN]))
+        if more > 0:
+            return counted(more, "rows {numbers} and {count} more", "rows {numbers} and {count} more", numbers=numbers)
+        return (
+            text("row {numbers}", numbers=numbers) if len(self.rows) == 1 else text("rows {numbers}", numbers=numbers)
+        )
 
     @property
     def sentence(self) -> str:
         """What was found where, and what would be done, in one line."""
         where = f" ({self.where})" if self.where else ""
-        return f"{self.fact[:1].upper()}{self.fact[1:]}{where}: {self.action}."
+        return f"{self.fact}{where}: {self.action}."
 
     def as_dict(self, *, show_values: bool = False) -> dict[str, Any]:
         """As plain texts and numbers; with values of the table only if they are asked for."""
@@ -127,7 +123,7 @@ def _walk(sheet: Sheet, names: Collection[str] | None, *, only_recommended: bool
             after, hit = repair.run(sheet, column, setting)
             if not hit.count:
                 continue
-            defect = _defect(name, repair, hit, setting, certain=repair.certain(sheet, column))
+            defect = _defect(name, hit, setting, certain=repair.certain(sheet, column))
             found.append(defect)
             if _asked(defect, None if only_recommended else names):
                 sheet = after
@@ -146,37 +142,13 @@ def repaired(sheet: Sheet, recipe: CleanRecipe) -> Cleaned:
                 continue
             sheet, hit = repair.run(sheet, column, setting)
             if hit.count:
-                done.append(_defect(name, repair, hit, setting))
+                done.append(_defect(name, hit, setting))
     return Cleaned(sheet, recipe, tuple(done))
 
 
 def _of_layout(sheet: Sheet) -> tuple[Defect, ...]:
-    made = []
-    for name, hit in sheet.layout:
-        fact, action = SHEET_DEFECTS[name]
-        made.append(Defect(name, "", hit.count, hit.rows, _said(fact, hit), action))
-    return tuple(made)
+    return tuple(Defect(name, "", hit.count, hit.rows, *said_of(name, hit)) for name, hit in sheet.layout)
 
 
-def _defect(name: str, repair: RepairKind, hit: Hit, setting: Any, *, certain: bool = True) -> Defect:
-    fact, action = _said(repair.fact, hit), repair.action
-    if hit.lost == hit.count and repair.lost:
-        fact, action = _said(repair.lost, hit), "read them as missing"
-    elif hit.lost:
-        fact, action = f"{fact}, or cannot be read ({hit.lost:,})", f"{action}, and as missing where that is impossible"
-    return Defect(name, hit.column, hit.count, hit.rows, fact, action, certain, setting, hit.examples)
-
-
-def _said(fact: str, hit: Hit) -> str:
-    words: Mapping[str, Any] = {
-        "rows": plural(hit.count, "row"),
-        "cells": plural(hit.count, "cell"),
-        "columns": plural(hit.count, "column"),
-        "column": visible(hit.column),
-    }
-    text = fact.format(**words)
-    if hit.count == 1:
-        for many, one in ((" hold ", " holds "), (" have ", " has "), (" are ", " is "), (" differ ", " differs ")):
-            text = text.replace(many, one, 1)
-        text = text.replace(" repeat ", " repeats ", 1).replace(" say ", " says ", 1)
-    return text
+def _defect(name: str, hit: Hit, setting: Any, *, certain: bool = True) -> Defect:
+    return Defect(name, hit.column, hit.count, hit.rows, *said_of(name, hit), certain, setting, hit.examples)

@@ -279,8 +279,8 @@ def _standard(cells: pl.Series, mark: str) -> pl.Series:
 
 
 def _dated(cells: pl.Series) -> pl.Series:
-    """Which cells are dates, in the notation that most of them have."""
-    return max((_days(cells, name).is_not_null() for name in DATES), key=lambda mask: int(mask.sum()))
+    """Which cells are dates, in any notation."""
+    return pl.select(pl.any_horizontal(_days(cells, name).is_not_null() for name in DATES)).to_series()
 
 
 def _days(column: pl.Series, notation: str) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reissue.language import counted, text
 from reissue.methods import look_up
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.publishing.plan import Outcome, Plan
@@ -138,17 +139,17 @@ def view_of(plan: Plan) -> PlanView:
 
 def _headline(plan: Plan) -> Headline:
     """What came of it; a plan that is a guess says so first."""
-    best, guess = plan.recommended, "A guess: " if plan.guess else ""
+    best, guess = plan.recommended, f"{text('A guess:')} " if plan.guess else ""
     if best is not None:
         method = look_up(best.setting.method)
         about = "" if method is None else method.summary
         if plan.short_of_room(best):
-            return Headline(UNSURE, f"{guess}Safe for these waves only", best.setting.words, HELP)
-        return Headline(GOOD, f"{guess}Recommended", best.setting.words, about)
+            return Headline(UNSURE, f"{guess}{text('Safe for these waves only')}", best.setting.words, HELP)
+        return Headline(GOOD, f"{guess}{text('Recommended')}", best.setting.words, about)
     said = plan.sentences[1 if plan.guess else 0]
     if not plan.tested:
-        return Headline(UNSURE, f"{guess}Not computed", said)
-    return Headline(BAD, f"{guess}No setting is safe", said, HELP)
+        return Headline(UNSURE, f"{guess}{text('Not computed')}", said)
+    return Headline(BAD, f"{guess}{text('No setting is safe')}", said, HELP)
 
 
 def _figures(plan: Plan) -> tuple[tuple[str, str], ...]:
@@ -228,15 +229,22 @@ def frontier_of(plan: Plan) -> PlanFrontier | None:
         return None
     fine = sum(one.verdict == RehearsalEnd.WITHSTOOD for one in shown)
     sentences = [
-        (
-            f"{len(shown)} settings: the median error of count queries, and the highest probability of anyone's value. "
-            f"{fine} of them "
-            f"stay below the limit of {percent(plan.limits.limit)} in all {plan.waves} releases."
+        counted(
+            len(shown),
+            "{count} setting: the median error of count queries, and the highest probability of anyone's value.",
+            "{count} settings: the median error of count queries, and the highest probability of anyone's value.",
         ),
-        "Filled: on the frontier, which of all settings that withstood every wave no other one beats in every respect.",
-        "Circled: recommended.",
+        counted(
+            fine,
+            "{count} of them stays below the limit of {limit} in all {waves} releases.",
+            "{count} of them stay below the limit of {limit} in all {waves} releases.",
+            limit=percent(plan.limits.limit),
+            waves=plan.waves,
+        ),
+        text("Filled: withstood every wave, and no other setting is better in every respect."),
+        text("Circled: recommended."),
     ]
-    sentences += ["A guess: the waves after the first were simulated."] if plan.guess else []
+    sentences += [text("A guess: the waves after the first were simulated.")] if plan.guess else []
     return PlanFrontier(tuple(_point(one, plan) for one in shown), plan.limits.limit, " ".join(sentences))
 
 

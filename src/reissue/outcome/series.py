@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reissue.attacks.findings import Finding, Findings, Point, Status
+from reissue.language import counted, localized, text
 from reissue.ledger.recorded import Recorded
 from reissue.ledger.trust import Trust
 from reissue.outcome.view import BAD, GOOD, UNSURE, Headline, TableView, table
 from reissue.policy import Policy
 from reissue.publishing.turn import Publication
 from reissue.release.release import Release
-from reissue.words import listed, percent, plural
+from reissue.words import listed, number, percent, plural
 
 __all__ = [
     "SeriesLoss",
@@ -62,7 +63,7 @@ def mark_of(one: Recorded) -> str:
 
 def recipients_words(names: Sequence[str]) -> str:
     """Return who gets a release; nobody in particular means that it is public."""
-    return ", ".join(names) or "everyone"
+    return ", ".join(names) or text("everyone")
 
 
 def withdrawn_words(why: str) -> str:
@@ -73,27 +74,34 @@ def withdrawn_words(why: str) -> str:
 def figures_of_record(one: Recorded) -> tuple[tuple[str, str], ...]:
     """Return the numbers of a recorded release: what, how much."""
     record = one.record
-    counts = {"groups": record.groups, "suppressed records": record.suppressed, "counterfeits": record.counterfeits}
+    counts = (record.suppressed, record.groups, record.counterfeits)
     return (
-        ("recorded", record.time[:16].replace("T", " ")),
-        *([("of the day", one.date)] if one.date else []),
-        ("rows", f"{record.rows:,}"),
-        *((what, f"{count:,}") for what, count in counts.items() if count is not None),
-        ("made by", _made_by(one)),
-        *([] if record.adopted else [("to meet", record.requirement)]),
-        ("recipients", recipients_words(one.recipients)),
+        (text("recorded"), record.time[:16].replace("T", " ")),
+        *([(text("of the day"), one.date)] if one.date else []),
+        *_counts(record.rows, *counts),
+        (text("made by"), _made_by(one)),
+        *([] if record.adopted else [(text("meets"), record.requirement)]),
+        (text("recipients"), recipients_words(one.recipients)),
     )
+
+
+def _counts(rows: int, suppressed: int | None, groups: int | None, counterfeits: int | None) -> list[tuple[str, str]]:
+    """What is known of the numbers of records and groups."""
+    known = {
+        text("rows"): rows,
+        text("suppressed records"): suppressed,
+        text("groups"): groups,
+        text("counterfeits"): counterfeits,
+    }
+    return [(what, number(count)) for what, count in known.items() if count is not None]
 
 
 def figures_of_release(release: Release) -> tuple[tuple[str, str], ...]:
     """Return the numbers of a release that waits to be published."""
     return (
-        ("rows", f"{release.table.rows - release.suppressed:,}"),
-        ("suppressed records", f"{release.suppressed:,}"),
-        ("groups", f"{release.groups:,}"),
-        ("counterfeits", f"{release.counterfeits:,}"),
-        ("made by", release.method),
-        ("meets", str(release.requirement)),
+        *_counts(release.table.rows - release.suppressed, release.suppressed, release.groups, release.counterfeits),
+        (text("made by"), release.method),
+        (text("meets"), str(release.requirement)),
     )
 
 
@@ -106,33 +114,38 @@ def outcome_of(made: Publication) -> str:
 
 
 def _made_by(one: Recorded) -> str:
-    return "adopted" if one.record.adopted else one.record.method
+    return text("adopted") if one.record.adopted else one.record.method
 
 
 def policy_words(policy: Policy) -> dict[str, str]:
     """Return a policy as what is asked, and what it says."""
-    attacks = "all that are quick" if policy.attacks is None else ", ".join(policy.attacks) or "joint alone"
+    attacks = text("all that are quick")
+    if policy.attacks is not None:
+        attacks = ", ".join(policy.attacks) or text("joint alone")
     return {
-        "every release must meet": str(policy.require),
-        "method": policy.method,
-        "highest probability allowed": percent(_USUAL_LIMIT if policy.limit is None else policy.limit),
-        "attacks it must withstand": attacks,
-        "suppressed records at most": f"{policy.suppress:.1%}",
-        "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
-        "the adversary knows": ", ".join(policy.knowledge) or "what the form of a release shows",
+        text("every release must meet"): str(policy.require),
+        text("method"): policy.method,
+        text("highest probability allowed"): percent(_USUAL_LIMIT if policy.limit is None else policy.limit),
+        text("attacks it must withstand"): attacks,
+        text("suppressed records at most"): localized(f"{policy.suppress:.1%}"),
+        text("counterfeits at most"): text("{share} of the people", share=localized(f"{policy.counterfeits:.1%}")),
+        text("the adversary knows"): ", ".join(policy.knowledge) or text("what the form of a release shows"),
     }
 
 
 def trust_headline(trust: Trust, entries: int) -> Headline:
     """Return whether it is proven that nothing was changed."""
     if trust.problems:
-        return Headline(BAD, "Broken", "Something was changed, cut off or written by somebody else.")
+        return Headline(BAD, text("Broken"), text("Something was changed, cut off or written by somebody else."))
     if trust.missing:
-        nothing = "Nothing that was found speaks against the ledger, but something is missing to prove it."
-        return Headline(UNSURE, "Not provable", nothing)
-    return Headline(
-        GOOD, "Proven", f"Nothing was changed or cut off: {plural(entries, 'entry', 'entries')} and all files."
+        nothing = text("Nothing that was found speaks against the ledger, but something is missing to prove it.")
+        return Headline(UNSURE, text("Not provable"), nothing)
+    whole = counted(
+        entries,
+        "Nothing was changed or cut off: {count} entry and all files.",
+        "Nothing was changed or cut off: {count} entries and all files.",
     )
+    return Headline(GOOD, text("Proven"), whole)
 
 
 # --- how risk and loss went ------------------------------------------------------------------------------------------
@@ -172,14 +185,23 @@ def risk_of(releases: Sequence[Recorded], changes: Sequence[int] = ()) -> Series
     limits = [one.limit for points in found.values() for _, one in points if one.limit is not None]
     worst = {name: max(points, key=lambda point: point[1].worst or 0.0) for name, points in found.items()}
     said = [
-        f"{name}: {percent(one.worst or 0.0)} at worst, in release {number}; the limit is {percent(one.limit or 0.0)}"
-        for name, (number, one) in worst.items()
+        text(
+            "{name}: {worst} at worst, in release {number}; the limit is {limit}",
+            name=name,
+            worst=percent(one.worst or 0.0),
+            number=release_number,
+            limit=percent(one.limit or 0.0),
+        )
+        for name, (release_number, one) in worst.items()
     ]
     since = tuple(one for one in changes if 1 < one <= len(releases))
-    sentences = ["The highest probability of anyone's value once the releases up to this one are out."]
+    sentences = [text("The highest probability of anyone's value once the releases up to this one are out.")]
     sentences.append("; ".join(said) + ".")
-    sentences += [f"The policy changed before release{'s' * (len(since) > 1)} {listed(since)}."] if since else []
-    lines = tuple((name, tuple((number, one.worst or 0.0) for number, one in points)) for name, points in found.items())
+    if len(since) == 1:
+        sentences.append(text("The policy changed before release {number}.", number=since[0]))
+    elif since:
+        sentences.append(text("The policy changed before releases {numbers}.", numbers=listed(since)))
+    lines = tuple((name, tuple((place, one.worst or 0.0) for place, one in points)) for name, points in found.items())
     return SeriesRisk(lines, min(limits, default=None), since, len(releases), " ".join(sentences))
 
 
@@ -192,13 +214,17 @@ def _is_share(finding: Finding) -> bool:
 def loss_of(releases: Sequence[Recorded]) -> SeriesLoss | None:
     """Return what each release lost; None where nobody measured it."""
     points = [(one.number, one.record.loss) for one in releases if one.withdrawn is None]
-    known = tuple((number, loss) for number, loss in points if loss is not None)
+    known = tuple((place, loss) for place, loss in points if loss is not None)
     if not known or len(releases) < 2:
         return None
-    number, most = max(known, key=lambda point: point[1])
-    mean = sum(loss for _, loss in known) / len(known)
-    said = f"{mean:.1%} on average, {most:.1%} at most, in release {number}"
-    return SeriesLoss(known, len(releases), f"What each release lost of what its table said: {said}.")
+    worst, most = max(known, key=lambda point: point[1])
+    said = text(
+        "What each release lost of what its table said: {mean} on average, {most} at most, in release {number}.",
+        mean=localized(f"{sum(loss for _, loss in known) / len(known):.1%}"),
+        most=localized(f"{most:.1%}"),
+        number=worst,
+    )
+    return SeriesLoss(known, len(releases), said)
 
 
 def findings_until(releases: Sequence[Recorded], number: int) -> Findings:

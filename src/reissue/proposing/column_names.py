@@ -43,7 +43,7 @@ NOTES = _words(
 )
 """Words for free text, if the column holds text."""
 QUASI: Mapping[str, frozenset[str]] = {
-    "is usually known to others": _words(
+    "it is usually known to others": _words(
         "age alter birth born dob birthday birthdate yob sex gender geschlecht geschl race ethnicity ethnic marital "
         "married education degree job occupation profession employment workclass worker relationship household "
         "children language nationality citizenship native geburt geburtsdatum geburtstag geburtsjahr gebdat geb "
@@ -51,7 +51,7 @@ QUASI: Mapping[str, frozenset[str]] = {
         "nationalitat staatsangehorigkeit herkunft haushalt naissance sexe profession nacimiento sexo edad "
         "geboortedatum geslacht"
     ),
-    "says where someone lives": _words(
+    "it says where someone lives": _words(
         "zip zipcode postcode postal plz city town village municipality county district region state province country "
         "address street latitude longitude lat lon postleitzahl ort wohnort stadt gemeinde kreis landkreis bezirk "
         "bundesland land adresse anschrift strasse hausnummer ville ciudad woonplaats"

@@ -19,6 +19,7 @@ from reissue.errors import DataError
 from reissue.files.cells import typed_cells
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
+from reissue.language import counted, text
 from reissue.proposing.column_names import (
     CALLED,
     CODES,
@@ -32,7 +33,7 @@ from reissue.proposing.column_names import (
 )
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy, automatic_widths
-from reissue.words import plural, words_of
+from reissue.words import number, words_of
 
 __all__ = ["Guess", "as_toml", "describe", "likely_identifier", "propose", "read_proposed"]
 
@@ -179,7 +180,7 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
     guesses: list[Guess] = []
     for guess in _one_secret(_one_identifier([_guess(_Facts(column)) for column in frame.iter_columns()])):
         if guess.role == Role.PROVIDER and any(other.role == Role.PROVIDER for other in guesses):
-            guesses.append(Guess(guess.column, Role.DROP, f"{guess.why}; there is a provider already"))
+            guesses.append(Guess(guess.column, Role.DROP, text("{why}; there is a provider already", why=guess.why)))
         else:
             guesses.append(guess)
     return tuple(guesses)
@@ -220,7 +221,7 @@ def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
     called = {guess.column for guess in found if words_of(guess.column) & CALLED}
     first = sorted(whose if shared else found, key=lambda guess: (guess.several, guess.column in called))[:1]
     return [
-        Guess(guess.column, Role.DROP, f"{guess.why}; there is an identifier already")
+        Guess(guess.column, Role.DROP, text("{why}; there is an identifier already", why=guess.why))
         if guess.role == Role.IDENTIFIER and guess not in first
         else guess
         for guess in guesses
@@ -229,73 +230,81 @@ def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
 
 def _guess(facts: _Facts) -> Guess:
     if nested(facts.column.dtype):
-        return Guess(facts.name, Role.DROP, "its cells are lists, structures, durations or the like")
+        return Guess(facts.name, Role.DROP, text("its cells are lists, structures, durations or the like"))
     if not len(facts.values):
-        return Guess(facts.name, Role.DROP, "it is empty")
+        return Guess(facts.name, Role.DROP, text("it is empty"))
     if not facts.name:
-        return Guess(facts.name, Role.DROP, "it has no name; give it one if it is needed")
+        return Guess(facts.name, Role.DROP, text("it has no name; give it one if it is needed"))
     if facts.words & NOTES and facts.text and not facts.date and not facts.clock:
-        return Guess(facts.name, Role.DROP, "the name says that it is free text, which may say anything about a person")
+        why = text("the name says that it is free text, which may say anything about a person")
+        return Guess(facts.name, Role.DROP, why)
     by_name = _by_name(facts)
     return by_name or _by_content(facts)
 
 
 def _by_name(facts: _Facts) -> Guess | None:
     if facts.words & DIRECT:
-        return _person(facts, "the name says that it points to a person")
-    why = next((why for why, words in QUASI.items() if facts.words & words and not facts.prose), None)
+        return _person(facts, text("the name says that it points to a person"))
+    why = next((text(why) for why, words in QUASI.items() if facts.words & words and not facts.prose), None)
     if why is not None:
-        return _known(facts, f"it {why}")
+        return _known(facts, why)
     if facts.words & SENSITIVE:
         return _secret(facts)
     if facts.words & PROVIDER and not facts.nearly_unique:
-        return Guess(facts.name, Role.PROVIDER, "the name says who contributed the record")
+        return Guess(facts.name, Role.PROVIDER, text("the name says who contributed the record"))
     if facts.words and facts.words <= PERSON:
-        return _person(facts, "the name says that it points to a person")
+        return _person(facts, text("the name says that it points to a person"))
     return None
 
 
 def _known(facts: _Facts, why: str) -> Guess:
     """A quasi-identifier by its name; but an address that only one person has is a name."""
     if facts.nearly_unique and facts.text and not facts.date and not facts.clock and not facts.code:
-        return Guess(facts.name, Role.DROP, f"{why}, and nearly every row has its own value")
+        return Guess(facts.name, Role.DROP, text("{why}, and nearly every row has its own value", why=why))
     return _quasi(facts, why)
 
 
 def _secret(facts: _Facts) -> Guess:
     """Sensitive by its name; if nearly every row has its own text, it may be anything."""
     if facts.text and (facts.prose or facts.nearly_unique):
-        return Guess(facts.name, Role.DROP, "nearly every row has its own text, which may say anything about a person")
-    return Guess(facts.name, Role.SENSITIVE, "its name suggests that nobody should learn it")
+        why = text("nearly every row has its own text, which may say anything about a person")
+        return Guess(facts.name, Role.DROP, why)
+    return Guess(facts.name, Role.SENSITIVE, text("its name suggests that nobody should learn it"))
 
 
 def _person(facts: _Facts, why: str) -> Guess:
     """The identifier, unique or shared by a person's rows; a name that rows share is dropped."""
     if facts.distinct == len(facts.column):
-        return Guess(facts.name, Role.IDENTIFIER, f"{why}, and every row has its own")
+        return Guess(facts.name, Role.IDENTIFIER, text("{why}, and every row has its own", why=why))
     if not facts.words & CALLED and not facts.nearly_unique and len(facts.values) == len(facts.column) >= _MANY:
         average = len(facts.values) / facts.distinct
-        words = f"{why}, and rows share theirs, {average:.3g} each on average: people have several rows"
+        shared = "{why}, and rows share theirs, {average} each on average: people have several rows"
+        words = text(shared, why=why, average=number(average))
         return Guess(facts.name, Role.IDENTIFIER, words, several=True)
     if facts.nearly_unique and not facts.words <= CALLED:
-        twice = plural(len(facts.values) - facts.distinct, "row")
-        words = f"{why}; {twice} of {len(facts.values):,} share theirs: `reissue clean` shows them"
+        words = counted(
+            len(facts.values) - facts.distinct,
+            "{why}; {count} row of {rows} shares it with another: `reissue clean` shows it",
+            "{why}; {count} rows of {rows} share theirs: `reissue clean` shows them",
+            why=why,
+            rows=number(len(facts.values)),
+        )
         return Guess(facts.name, Role.IDENTIFIER, words)
-    return Guess(facts.name, Role.DROP, f"{why}, but rows share theirs, so it is no identifier")
+    return Guess(facts.name, Role.DROP, text("{why}, but rows share theirs, so it is no identifier", why=why))
 
 
 def _by_content(facts: _Facts) -> Guess:
     if facts.clock:
-        return _quasi(facts, "it is a time of day, which others may know; its first characters are the hour")
+        return _quasi(facts, text("it is a time of day, which others may know; its first characters are the hour"))
     if facts.prose or (facts.phrases and not facts.date):
-        return Guess(facts.name, Role.DROP, "it is free text, which may say anything about a person")
+        return Guess(facts.name, Role.DROP, text("it is free text, which may say anything about a person"))
     if facts.unique and (facts.text or facts.whole) and not facts.date:
-        return Guess(facts.name, Role.IDENTIFIER, "every row has its own value")
+        return Guess(facts.name, Role.IDENTIFIER, text("every row has its own value"))
     if facts.nearly_unique and facts.text and not facts.date:
-        return Guess(facts.name, Role.DROP, "nearly every row has its own value: names or free text")
+        return Guess(facts.name, Role.DROP, text("nearly every row has its own value: names or free text"))
     if facts.distinct == 1 and not facts.column.null_count():
-        return Guess(facts.name, Role.DROP, "it is the same in every row")
-    return _quasi(facts, "nothing is known about it, and others may know it: the cautious choice")
+        return Guess(facts.name, Role.DROP, text("it is the same in every row"))
+    return _quasi(facts, text("nothing is known about it, and others may know it: the cautious choice"))
 
 
 def _quasi(facts: _Facts, why: str) -> Guess:
@@ -399,9 +408,9 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
-def _quoted(text: str) -> str:
+def _quoted(line: str) -> str:
     """A TOML string: like JSON, except for one control character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(line, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _taxonomy_line(hierarchy: Hierarchy) -> str:

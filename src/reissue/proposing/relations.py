@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import polars as pl
 
+from reissue.language import counted, localized, text
 from reissue.proposing.from_table import Guess
 from reissue.randomization import holds_amounts
 from reissue.schema import Role
-from reissue.words import plural
 
 __all__ = ["empty_somewhere", "frequent_values", "without_copies"]
 
@@ -54,15 +54,17 @@ def _derived(frame: pl.DataFrame, first: Guess, second: Guess) -> Guess | None:
     secret = {first.column: first.role == Role.SENSITIVE, second.column: second.role == Role.SENSITIVE}
     if there and back:
         gone, kept = (first, second) if secret[second.column] and not secret[first.column] else (second, first)
-        return _dropped(gone, f"it says the same as '{kept.column}': a copy of it, or computed from it")
+        return _dropped(
+            gone, text("it says the same as '{other}': a copy of it, or computed from it", other=kept.column)
+        )
     if there and secret[second.column] and not secret[first.column]:
-        return _dropped(first, f"it tells '{second.column}', which is sensitive")
+        return _dropped(first, text("it tells '{other}', which is sensitive", other=second.column))
     if back and secret[first.column] and not secret[second.column]:
-        return _dropped(second, f"it tells '{first.column}', which is sensitive")
+        return _dropped(second, text("it tells '{other}', which is sensitive", other=first.column))
     if there and not secret[second.column]:
-        return _dropped(second, f"it follows from '{first.column}': a coarser version of it")
+        return _dropped(second, text("it follows from '{other}': a coarser version of it", other=first.column))
     if back and not secret[first.column]:
-        return _dropped(first, f"it follows from '{second.column}': a coarser version of it")
+        return _dropped(first, text("it follows from '{other}': a coarser version of it", other=second.column))
     return None
 
 
@@ -99,9 +101,9 @@ def empty_somewhere(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
             if guess.column in frame.columns and frame[guess.column].null_count() == frame.height
         ]
         if lacking and guess.role != Role.DROP:
-            guess = Guess(guess.column, Role.DROP, f"wave {lacking[0]} does not have it")  # noqa: PLW2901
+            guess = Guess(guess.column, Role.DROP, text("wave {number} does not have it", number=lacking[0]))  # noqa: PLW2901
         elif empty and guess.role != Role.DROP:
-            guess = Guess(guess.column, Role.DROP, f"it is empty in wave {empty[0]}")  # noqa: PLW2901
+            guess = Guess(guess.column, Role.DROP, text("it is empty in wave {number}", number=empty[0]))  # noqa: PLW2901
         made.append(guess)
     return tuple(made)
 
@@ -129,10 +131,19 @@ def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
     harmless = value if min(_share_of(column, value) for column in columns) > _HALF else None
     protected = max((share for one, share in shares.items() if one != harmless), default=0.0)
     most = int(1 / protected + 1e-9) if protected else 1
-    said = f"releases can meet simple-l={most} at most" if most > 1 else "releases can meet no simple-l"
+    said = text("releases can meet simple-l={most} at most", most=most)
+    if most == 1:
+        said = text("releases can meet no simple-l")
     if harmless is not None:
-        said = "it is proposed as harmless (`harmless_values`), and the others are protected"
-    why = f"{guess.why}; {plural(len(shares), 'value')}, the most frequent has {shares[value]:.0%}: {said}"
+        said = text("it is proposed as harmless (`harmless_values`), and the others are protected")
+    why = counted(
+        len(shares),
+        "{why}; {count} value, which {share} have: {said}",
+        "{why}; {count} values, the most frequent has {share}: {said}",
+        why=guess.why,
+        share=localized(f"{shares[value]:.0%}"),
+        said=said,
+    )
     amounts = any(holds_amounts(column.dtype, len(shares)) for column in columns)
     return replace(
         guess,
