@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.solver import Model, Scaling
+from reissue.solver import Model
 from reissue.solver import posterior as solving
 from reissue.solver.belief_propagation import count_messages, without_one
 from reissue.solver.states import states_of
@@ -69,7 +69,7 @@ def test_a_register_is_refined_too() -> None:
     truth, off = worlds.posterior([first, second], 5, steps), []
     releases = [states_of(seen, 5) for seen in (first, second)]
     for refined in (False, True):
-        problem = solving.Problem.of([first, second], releases, Model(5, steps), None, Scaling(), 0, refined=refined)
+        problem = solving.Problem.of([first, second], releases, Model(5, steps), refined=refined)
         found = problem.solved(None)
         release = found.releases[0]
         keys = zip(release.person[release.row].tolist(), release.value.tolist(), strict=True)

@@ -23,7 +23,7 @@ def test_what_is_learnt_is_what_newcomers_and_counterfeits_are_found_to_have(see
     case = tiny(np.random.default_rng(seed), people=8, releases=3, counterfeits=0.6)
     found = solve(case.series, Model(case.values, case.steps))
     newcomers = np.arange(8) % 2 == 1
-    begun = PriorShares.alike(newcomers, case.values)
+    begun = PriorShares.before(newcomers, None, case.values)
     learned = begun.estimated(found.releases, pairings(found.releases), found.chance)
     first, nobody, met = np.zeros(case.values), np.zeros(case.values), set[int]()
     for release, chance in zip(found.releases, found.chance, strict=True):
@@ -79,8 +79,8 @@ def test_progress_goes_on_to_the_end_while_it_is_solved_again() -> None:
 
 def test_how_far_it_moved_is_of_newcomers_or_of_counterfeits_whichever_is_more() -> None:
     before, after = (
-        PriorShares.alike(np.ones(1, np.bool_), 2),
-        PriorShares(np.ones(1, np.bool_), np.array([0.6, 0.4]), np.array([0.2, 0.8])),
+        PriorShares.before(np.ones(1, np.bool_), None, 2),
+        PriorShares(np.ones(1, np.bool_), np.array([0.6, 0.4]), np.array([0.2, 0.8]), np.full(2, 0.5)),
     )
     assert after.moved(before) == pytest.approx(0.3)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats
-from reissue.solver import Model, Observation, Scaling, solve
+from reissue.solver import Model, Observation, solve
 from reissue.solver.learned_prior import arrivals_in
 from reissue.solver.observation import of_people
 from reissue.solver.posterior import Problem, of_occupants
@@ -150,7 +150,7 @@ def test_what_is_known_of_those_who_take_a_seat_weighs_on_its_value_then(model: 
         assert arrivals is not None
         assert [one[:3].tolist() for one in arrivals] == [[10, 11, 12], [-1, -1, -1], [-1, 13, -1]]
         begun = solve(series, Model(3, steps), prior=np.ones((14, 3)))
-        problem = Problem.of(series, begun.releases, Model(3, steps), None, Scaling(), 400, arrivals, refined=False)
+        problem = Problem.of(series, begun.releases, Model(3, steps), None, None, arrivals, most=400, refined=False)
         solved = problem.solved(weights)
         wanted = np.zeros((3, 3, 3))
         for world in product(lives, repeat=3):

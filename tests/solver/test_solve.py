@@ -10,7 +10,6 @@ import pytest
 from reissue.solver import Model, Posterior, Scaling, propagation, scaling, solve
 from reissue.solver import posterior as solving
 from reissue.solver.belief_propagation import propagated
-from reissue.solver.conditioning import OpenStates
 from reissue.solver.permanents import small_groups
 from reissue.solver.propagation import propagate
 from reissue.solver.scaling import Chains, marginals, scale
@@ -118,7 +117,7 @@ def test_where_values_are_shown_once_a_third_damped_round_is_less_modest_and_not
         chains = Chains.of(propagate(case.series, model).releases, model)
         fit, small = scale(chains, Scaling(sweeps=200)), small_groups(chains.releases)
         for rounds, found in off.items():
-            made, _ = propagated(chains, fit.multipliers, small, rounds, last_damped=rounds == 3)
+            made, _ = propagated(chains, fit.multipliers, small, rounds)
             for one, other, release in zip(made, exact.chance, chains.releases, strict=True):
                 best = [slice(*ends).start + int(one[slice(*ends)].argmax()) for ends in pairwise(release.starts)]
                 found.extend((one[best] - other[best]).tolist())
@@ -294,7 +293,7 @@ def test_momentum_changes_how_soon_counts_fit_and_not_what_fits(
     for seed in (0, 1, 4, 5, 6, 7):
         case = tiny(np.random.default_rng(seed), people=40, **{"releases": 4, **KINDS[kind]})
         model = Model(case.values, case.steps)
-        all_chains.append(OpenStates.of(propagate(case.series, model).releases, model).chains())
+        all_chains.append(Chains.of(propagate(case.series, model).releases, model))
     quick = [scale(chains, how) for chains in all_chains]
     without_momentum(monkeypatch)
     plain = [scale(chains, how) for chains in all_chains]

@@ -7,7 +7,6 @@ import pytest
 
 from reissue._arrays import Floats
 from reissue.solver import Model, Observation
-from reissue.solver.conditioning import OpenStates
 from reissue.solver.propagation import propagate
 from reissue.solver.scaling import Chains, scale
 from reissue.solver.states import ReleaseStates, states_of
@@ -101,6 +100,6 @@ def test_multipliers_that_go_on_go_further() -> None:
     """Where counts can only be had in the limit, scaling creeps; without going further this took twenty sweeps."""
     steps = staying(np.full(6, 1 / 6), 0.05)
     model, series = Model(6, steps), simulated(np.random.default_rng(5), steps, 400, 6, 4)
-    scaled = scale(OpenStates.of(propagate(series, model).releases, model).chains())
+    scaled = scale(Chains.of(propagate(series, model).releases, model))
     assert scaled.converged
     assert scaled.sweeps <= 16

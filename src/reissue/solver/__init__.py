@@ -15,7 +15,7 @@ $x_{pt} = v$ is the weight of the worlds where it holds over that of all worlds.
 permanents, which is hard; the solver goes from what is easy to what is exact:
 
 1. *Constraint propagation* (`propagation`) removes what no world allows, by arc consistency along chains and by
-   counting. People with one possibility left are taken out (`conditioning`).
+   counting.
 2. *Iterative scaling* (`scaling`): the maximum-entropy distribution with the published counts in expectation. It has
    one multiplier $\lambda_{gv}$ for each *cell* (group and value), and a person's history weighs
    $\pi(x_1) \prod P(x_t, x_{t+1}) \prod_t \sum_{g \in G_t} \lambda_g(x_t)$. Multipliers are fitted release by release,

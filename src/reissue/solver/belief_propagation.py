@@ -106,10 +106,11 @@ def propagated(
     multipliers: Sequence[Floats],
     small: Sequence[SmallGroups],
     rounds: int,
-    *,
-    last_damped: bool = False,
 ) -> tuple[list[Floats], list[Floats]]:
-    """Probability of each state after some rounds, the last one damped or not; and each release's message then."""
+    """Probability of each state after some rounds; and each release's message then.
+
+    The last round is damped too if it is the third one or later (decision 0206).
+    """
     large = in_large_groups(small, chains.releases)
     messages = [Message.of(*one) for one in zip(chains.releases, multipliers, large, strict=True)]
     made: list[Floats] = []
@@ -119,7 +120,7 @@ def propagated(
         exact = list(workers().map(Message.exact, messages, others, groups))
         messages = [one.damped(before) for one, before in zip(exact, messages, strict=True)]
         if turn + 1 == rounds:
-            last = messages if last_damped else exact
+            last = messages if rounds > 2 else exact
             made = [one.release.normalized(cavity * one.states) for one, cavity in zip(last, others, strict=True)]
     return made, [one.states for one in messages]
 

@@ -56,7 +56,7 @@ def solve_components(
     solved = ExactPosteriors([[] for _ in chains.releases], [[] for _ in chains.releases])
     if not most:
         return solved
-    opened = [_open_rows(release) for release in chains.releases]
+    opened = [release.undecided for release in chains.releases]
     label = _labels(chains.releases, opened)
     small = _small(chains.releases, opened, label)
     chosen = small[:most]
@@ -72,11 +72,6 @@ def solve_components(
 
 
 # --- which components ------------------------------------------------------------------------------------------------
-
-
-def _open_rows(release: ReleaseStates) -> Bools:
-    """Whether more than one assignment is left to each row."""
-    return np.asarray((np.bincount(release.assignment_row, minlength=len(release.person)) > 1) | release.absent)
 
 
 def _labels(releases: Sequence[ReleaseStates], opened: Sequence[Bools]) -> Ints:
@@ -191,8 +186,7 @@ class _Given:
 
 def _room(release: ReleaseStates) -> Ints:
     """Records of each cell without those of people who have one assignment only."""
-    row = release.assignment_row
-    fixed = ((np.bincount(row, minlength=len(release.person)) == 1) & ~release.absent)[row]
+    fixed = ~release.undecided[release.assignment_row]
     taken = np.bincount(release.assignment_cell[fixed], minlength=len(release.count))
     return release.count.astype(np.int64) - taken
 

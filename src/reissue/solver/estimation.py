@@ -27,9 +27,9 @@ __all__ = ["Departures", "PriorShares", "first_posterior", "joined"]
 _STAYS, _LEAVES, _UNKNOWN = 0, 1, 2
 _PRIOR_WEIGHT = 100.0
 """Presences or records that the prior of an estimate counts as: few observations move it little."""
-_ALIKE = 1 / 3
-"""Share of the prior shares that stays with all values alike: values that stay say nothing about them, and without it
-estimates ran away (decision 0208)."""
+_KEPT = 1 / 3
+"""Share of prior shares that stays as expected: values that stay say nothing about them, and without it estimates ran
+away (decision 0208)."""
 
 
 def _none() -> Floats:
@@ -140,11 +140,15 @@ class PriorShares:
     """Whether each person comes after the first release, and nothing more is known of the person."""
     newcomers: Floats
     counterfeits: Floats
+    expected: Floats
+    """Shares of newcomers before anything is estimated; of counterfeits all values are alike then."""
 
     @classmethod
-    def alike(cls, late: Bools, values: int) -> "PriorShares":
-        """All values alike, before anything is estimated."""
-        return cls(late, np.full(values, 1 / values), np.full(values, 1 / values))
+    def before(cls, late: Bools, prior: Floats | None, values: int) -> "PriorShares":
+        """Before anything is estimated: `prior` is that of everyone's first value (people x values)."""
+        alike = np.full(values, 1 / values)
+        newcomers = prior[late].mean(axis=0) if prior is not None and late.any() else alike
+        return cls(late, newcomers, alike, newcomers)
 
     def estimated(
         self, releases: Sequence[ReleaseStates], pairs: Sequence[Pairing], chance: Sequence[Floats]
@@ -156,7 +160,8 @@ class PriorShares:
         for release, likely in zip(releases, chance, strict=True):
             shown = np.bincount(release.cell_value, release.count, values)
             left += np.maximum(shown - np.bincount(release.value, likely, values), 0.0)
-        return replace(self, newcomers=_held(first), counterfeits=_held(left))
+        alike = np.full(values, 1 / values)
+        return replace(self, newcomers=_held(first, self.expected), counterfeits=_held(left, alike))
 
     def moved(self, before: "PriorShares") -> float:
         """Total variation distance from earlier shares, of newcomers or counterfeits, whichever is larger."""
@@ -164,10 +169,10 @@ class PriorShares:
         return max(float(np.abs(now - then).sum()) / 2 for now, then in pairs)
 
 
-def _held(found: Floats) -> Floats:
-    """Counts as shares, held near all values alike."""
-    alike = np.full(len(found), 1 / len(found))
-    return np.asarray(_ALIKE * alike + (1 - _ALIKE) * (found + _PRIOR_WEIGHT * alike) / (found.sum() + _PRIOR_WEIGHT))
+def _held(found: Floats, expected: Floats) -> Floats:
+    """Counts as shares, held near those that are expected."""
+    shares = (found + _PRIOR_WEIGHT * expected) / (found.sum() + _PRIOR_WEIGHT)
+    return np.asarray(_KEPT * expected + (1 - _KEPT) * shares)
 
 
 def first_posterior(

@@ -2,61 +2,35 @@
 
 Seats of the same history have the labels of that history, each one of them, in some order. Before anything is known all
 orders are equally likely. Whoever knows the value of a seat in some release knows that its label showed it then; and
-what one seat has no other has. The posterior is a ratio of permanents: exact by sums over subsets for up to `EXACT`
-seats, by iterative scaling beyond.
+what one seat has no other has. The posterior is a ratio of permanents (`permanents`); of many seats it is found by
+iterative scaling.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints
+from reissue._arrays import Floats, Ints
 from reissue.solver.observation import Observation
-from reissue.solver.states import ReleaseStates
+from reissue.solver.permanents import MOST_VALUES, others
+from reissue.solver.states import TINY, ReleaseStates
 
 __all__ = ["matched", "with_known_labels"]
 
-EXACT = 12
-"""Seats up to which sums over subsets are taken: 4,096 of them."""
 _ROUNDS = 200
 """Rounds of scaling."""
 
 
 def matched(weights: Floats) -> Floats:
     """Seats x labels: how likely each seat has each label, if a way to give them out weighs the product of these."""
-    size = len(weights)
-    if size > EXACT:
-        return _scaled(weights)
-    subset = np.arange(1 << size)
-    labels = np.bitwise_count(subset)
-    before, after = np.zeros((2, size + 1, 1 << size))
-    before[0, 0] = after[size, 0] = 1.0
-    for seat in range(size):
-        _add(before[seat + 1], before[seat], weights[seat], subset, labels == seat)
-        back = size - 1 - seat
-        _add(after[back], after[back + 1], weights[back], subset, labels == seat)
-    found, whole = np.zeros((size, size)), len(subset) - 1
-    for seat in range(size):
-        for label in range(size):
-            some = subset[(labels == seat) & (subset >> label & 1 == 0)]
-            others = whole ^ some ^ (1 << label)
-            found[seat, label] = weights[seat, label] * (before[seat, some] * after[seat + 1, others]).sum()
-    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
-
-
-def _add(into: Floats, of: Floats, weights: Floats, subset: Ints, chosen: Bools) -> None:
-    """The ways in which one seat more has a label."""
-    for label, weight in enumerate(weights):
-        free = subset[chosen & (subset >> label & 1 == 0)]
-        into[free | 1 << label] += weight * of[free]
-
-
-def _scaled(weights: Floats) -> Floats:
     made = weights.astype(np.float64)
-    for _ in range(_ROUNDS):
-        made = made / np.maximum(made.sum(axis=0), 1e-300)
-        made = made / np.maximum(made.sum(axis=1, keepdims=True), 1e-300)
-    return np.asarray(made)
+    if len(weights) <= MOST_VALUES:
+        made = made * others(made[np.newaxis], np.ones(len(weights), np.int64))[0]
+    else:
+        for _ in range(_ROUNDS):
+            made = made / np.maximum(made.sum(axis=0), TINY)
+            made = made / np.maximum(made.sum(axis=1, keepdims=True), TINY)
+    return np.asarray(made / np.maximum(made.sum(axis=1, keepdims=True), TINY))
 
 
 def with_known_labels(

@@ -67,9 +67,7 @@ def with_learned_prior(
     seats, arrivals = _seats_in(series), arrivals_in(series, len(expected))
     start = _Start.of(series, expected, arrivals, known)
     # Of seats, exact messages would count the prior of their occupants once a release (decision 0102).
-    problem = Problem.of(
-        series, posterior.releases, model, times, how or Scaling(), 0, arrivals, refined=arrivals is None
-    )
+    problem = Problem.of(series, posterior.releases, model, times, how, arrivals, refined=arrivals is None)
     pairs, departures = pairings(posterior.releases, times), posterior.departures
     chance, fit, prior = posterior.chance, posterior.fit, start.expected
     for turn in range(_ROUNDS):

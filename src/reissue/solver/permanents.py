@@ -17,12 +17,12 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.keys import pack, stable_order
 from reissue.solver.states import HELD, TINY, ReleaseStates
 
-__all__ = ["SmallGroups", "exact_messages", "others", "ruled_out", "small_groups"]
+__all__ = ["MOST_VALUES", "SmallGroups", "exact_messages", "others", "ruled_out", "small_groups"]
 
 LARGEST = 2_048
 """Product of counts plus one above which a group is left to iterative scaling, close where groups are large
 (decision 0195). Small enough for numbers of 16 bits."""
-_WIDEST = (LARGEST - 1).bit_length()
+MOST_VALUES = (LARGEST - 1).bit_length()
 """Values that such a group shows, at most: each of them doubles the product at least."""
 
 
@@ -112,13 +112,30 @@ def small_groups(releases: Sequence[ReleaseStates]) -> list[SmallGroups]:
     """The groups that are small enough, and whose members can be nowhere else, by histogram."""
     states = np.cumsum([0, *(one.states for one in releases)])
     cells = np.cumsum([0, *(len(one.count) for one in releases)])
-    found = [_Candidates.of(*one) for one in zip(releases, states[:-1], cells[:-1], strict=True)]
-    counts = np.concatenate([np.empty((0, _WIDEST), np.int64), *(one.counts for one in found)])
+    rest = [_without_certain(release) for release in releases]
+    found = [_Candidates.of(*one) for one in zip(rest, states[:-1], cells[:-1], strict=True)]
+    counts = np.concatenate([np.empty((0, MOST_VALUES), np.int64), *(one.counts for one in found)])
     if not len(counts):
         return []
-    key, _ = pack(list(counts.T), [LARGEST] * _WIDEST)
+    key, _ = pack(list(counts.T), [LARGEST] * MOST_VALUES)
     _, first, kind = np.unique(key, return_index=True, return_inverse=True)
     return list(_by_histogram(_Candidates.joined(found), kind.reshape(-1), counts[first]))
+
+
+def _without_certain(release: ReleaseStates) -> ReleaseStates:
+    """The release without people whose cell is certain, and without their records: smaller permanents say the same."""
+    row = release.assignment_row
+    certain = ~release.undecided[row]
+    filled = np.bincount(release.assignment_cell[certain], release.people[row[certain]], len(release.count))
+    left = release.count - filled
+    if (left < 0).any() or (left[release.assignment_cell[~certain]] == 0).any():
+        return release  # not propagated to the end
+    return replace(
+        release,
+        count=left,
+        assignment_state=release.assignment_state[~certain],
+        assignment_cell=release.assignment_cell[~certain],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +166,7 @@ class _Candidates:
         number[groups] = np.arange(len(groups))
         rank, of_cell = _ranks(release), number[release.cell_group]
         cells = np.flatnonzero((of_cell >= 0) & (release.count > 0))
-        counts = np.zeros((len(groups), _WIDEST), np.int64)
+        counts = np.zeros((len(groups), MOST_VALUES), np.int64)
         counts[of_cell[cells], rank[cells]] = release.count[cells]
         ways = np.flatnonzero(of_cell[release.assignment_cell] >= 0)
         state, cell = release.assignment_state[ways], release.assignment_cell[ways]

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -12,15 +12,14 @@ from reissue.counting.resources import give_back
 from reissue.counting.segments import ranges
 from reissue.solver.belief_propagation import propagated
 from reissue.solver.classes import Classes
-from reissue.solver.components import MOST, ExactPosteriors, solve_components
-from reissue.solver.conditioning import OpenStates
+from reissue.solver.components import MOST, solve_components
 from reissue.solver.estimation import Departures, PriorShares
 from reissue.solver.observation import Observation, fits_many, made_by_value
 from reissue.solver.permanents import SmallGroups, ruled_out, small_groups
 from reissue.solver.propagation import propagate
-from reissue.solver.scaling import Chains, Fit, Scaling, marginals, scale
+from reissue.solver.scaling import Chains, Fit, Scaling, beginners, first_weights, marginals, scale
 from reissue.solver.states import TINY, ReleaseStates, split, states_of
-from reissue.solver.transitions import Model, Pairing, pairings
+from reissue.solver.transitions import Model
 
 __all__ = ["TIED", "Posterior", "Problem", "of_occupants", "solve"]
 
@@ -28,11 +27,10 @@ TIED = 1e-6
 """Relative difference of two probabilities below which it is taken for rounding."""
 _EM_ROUNDS, _EM_CONVERGED = 5, 0.01
 """EM ends when no estimate moves by more than this total variation distance, or after so many rounds."""
-_ROUNDS, _SINGLE_ROUNDS, _SEAT_ROUNDS = 2, 3, 1
+_ROUNDS, _SINGLE_ROUNDS, _TOGETHER_ROUNDS = 2, 3, 1
 """Rounds of belief propagation: fewer are too modest, more too sure (decision 0101). Three, the last one damped, where
-no group shows a value twice, for there expected counts say least (decision 0206). One of seats whose occupants'
-departures are weighed: they are together in every release, and every round counts that once more (decision 0209).
-So are people in tables of counts, whose classes stay."""
+no group shows a value twice, for there expected counts say least (decision 0206). One where people are together in
+every release, for every round counts once more what they say about each other (decision 0209)."""
 _TO_THE_END = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
 """For `exact`."""
 
@@ -164,15 +162,21 @@ def solve(
         releases, contradicted = consistent.releases, consistent.contradicted
     progress(0.1)
     give_back()
-    how = how or (_TO_THE_END if exact else Scaling())
     if many or len(series) < 2 or (model.steps is None and made_by_value(series)):
         departures = departures if departures is not None and departures.known else None
-    late = late if not many and _shares_can_be_estimated(series, model) else None
-    # Of seats with known totals exact messages would count the totals once a release.
-    refined = not many and not any(len(seen.occupant) and len(seen.counterfeits) for seen in series)
-    most = 0 if many else sys.maxsize if exact else MOST
-    problem = Problem.of(series, releases, model, times, how, most, refined=refined)
-    shares = None if late is None else PriorShares.alike(late, model.values)
+    shares = None
+    if late is not None and not many and _shares_can_be_estimated(series, model):
+        shares = PriorShares.before(late, prior, model.values)
+    problem = Problem.of(
+        series,
+        releases,
+        model,
+        times,
+        how or (_TO_THE_END if exact else Scaling()),
+        most=0 if many else sys.maxsize if exact else MOST,
+        # Of seats with known totals exact messages would count the totals once a release.
+        refined=not many and not any(len(seen.occupant) and len(seen.counterfeits) for seen in series),
+    )
     return replace(problem.solved(prior, departures, shares, start, progress), contradicted=contradicted)
 
 
@@ -212,26 +216,22 @@ def _shares_can_be_estimated(series: Sequence[Observation], model: Model) -> boo
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is solved: the open states of a series, and how."""
+    """A series whose impossible states are gone, and how it is solved."""
 
-    releases: tuple[ReleaseStates, ...]
-    """All possible states."""
-    open: OpenStates
+    chains: Chains
+    """Before anything is expected of first values."""
+    begins: tuple[Ints, ...]
+    """Who begins in each row of each release, -1 nobody."""
     small: tuple[SmallGroups, ...]
     model: Model
     times: Sequence[int] | None
     how: Scaling
-    components: int
+    most: int
     """Components that are solved exactly, at most."""
     refined: bool
     """Whether counts are kept exactly, by belief propagation; else in expectation."""
-    seats: bool
-    """Whether persons are seats."""
     together: bool
-    """Whether people meet the same others in every release: tables of counts of values that stay."""
-    expected_counts: bool
-    """Whether EM counts by the scaled posterior: not of seats nor of groups made by value, where expected counts say
-    too little (decision 0195)."""
+    """Whether people meet the same others in every release: seats, and tables of counts of values that stay."""
 
     @classmethod
     def of(
@@ -239,31 +239,24 @@ class Problem:
         series: Sequence[Observation],
         releases: Sequence[ReleaseStates],
         model: Model,
-        times: Sequence[int] | None,
-        how: Scaling,
-        components: int,
+        times: Sequence[int] | None = None,
+        how: Scaling | None = None,
         arrivals: Sequence[Ints] | None = None,
         *,
+        most: int = 0,
         refined: bool = True,
     ) -> "Problem":
-        """Condition on what is certain."""
-        opened = OpenStates.of(releases, model, times, arrivals)
-        small = tuple(small_groups(opened.releases)) if refined else ()
+        """Link people's states; `arrivals` names the newcomer of each seat, by release."""
+        chains = Chains.of(releases, model, times)
+        arrived: Sequence[Ints | None] = arrivals or [None] * len(releases)
+        begins = [
+            beginners(release, links.pairing, new)
+            for release, links, new in zip(releases, chains.links, arrived, strict=True)
+        ]
+        small = tuple(small_groups(releases)) if refined else ()
         seats = any(len(seen.occupant) for seen in series)
-        expected = not refined or not (seats or made_by_value(series))
-        together = model.steps is None and any(len(seen.cell_least) for seen in series)
-        return cls(tuple(releases), opened, small, model, times, how, components, refined, seats, together, expected)
-
-    def rounds(self, departures: Departures | None) -> int:
-        """Rounds of belief propagation."""
-        if self.together or (self.seats and departures is not None and departures.differ):
-            return _SEAT_ROUNDS
-        return _SINGLE_ROUNDS if self.shows_values_once else _ROUNDS
-
-    @cached_property
-    def shows_values_once(self) -> bool:
-        """Whether no group shows a value twice."""
-        return all((one.count <= 1).all() for one in self.open.releases)
+        counts = model.steps is None and any(len(seen.cell_least) for seen in series)
+        return cls(chains, tuple(begins), small, model, times, how or Scaling(), most, refined, seats or counts)
 
     def solved(
         self,
@@ -273,95 +266,95 @@ class Problem:
         start: Sequence[Floats | None] | None = None,
         progress: Callable[[float], None] = lambda _: None,
     ) -> Posterior:
-        """Alternate between solving and estimating until nothing moves (EM).
-
-        Where expected counts teach enough, they are what estimates are counted from first, for they cost least; exact
-        counts then confirm what was estimated, or estimate further.
-        """
-        estimates, pairs = _Estimates(departures, shares), pairings(self.releases, self.times)
-        chains, fit = self._scaled(estimates.chains(self, prior), start)
-        expected, turn, total = self.expected_counts and estimates.to_estimate, 0, 0
-        while True:
-            chance, messages = _expected(chains, fit) if expected else self._refined(chains, fit, estimates)
-            found = estimates.after(self, pairs, self.open.whole(self.releases, chance))
-            moved, turn, total = found.moved(estimates), turn + 1, total + 1
-            progress(1 - 0.9 * 0.5**total)  # the number of turns is not known: each is half of what is left
-            done = moved < _EM_CONVERGED or turn == _EM_ROUNDS
-            if done and not expected:
-                estimates = replace(estimates, departures=found.departures)
+        """Alternate between solving (E) and estimating (M) until no estimate moves."""
+        estimates = _Estimates(departures, shares)
+        chains, fit = self._fitted(estimates, prior, start)
+        for turn in count(1):
+            # The first time nothing is estimated yet, and expected counts, which cost least, are a place to begin.
+            first = turn == 1 and estimates.any
+            chance, messages = _expected(chains, fit) if first else self._refined(chains, fit)
+            found = estimates.after(chains, chance, self.model.values)
+            moved = found.moved(estimates)
+            progress(1 - 0.9 * 0.5**turn)  # the number of rounds is not known: each is half of what is left
+            if not first and (moved < _EM_CONVERGED or turn > _EM_ROUNDS):
                 break
-            if done:
-                expected, turn = False, 0
-            if moved:
+            if moved >= _EM_CONVERGED:
                 estimates = found
-                chains, fit = self._scaled(estimates.chains(self, prior), fit.multipliers)
-        exact = solve_components(chains, self.model, self.times, self.components)
+                chains, fit = self._fitted(estimates, prior, fit.multipliers)
+        chance = self._possible(chains, chance)
+        exact = solve_components(chains, self.model, self.times, self.most)
         exact.put(chance)
         progress(1.0)
-        return self._posterior(chance, messages, fit, exact, estimates, prior)
+        return Posterior(
+            chains.releases,
+            tuple(chance),
+            tuple(messages),
+            fit,
+            estimates.prior(prior),
+            np.empty(0, np.int64),
+            tuple(exact.equal),
+            exact.components,
+            exact.left,
+            found.departures,
+            estimates.shares,
+        )
 
     def marginals(
         self, prior: Floats, fit: Fit, departures: Departures | None, sweeps: int
     ) -> tuple[Fit, tuple[Floats, ...]]:
         """Posterior of all states by a few sweeps from an earlier fit, counts kept in expectation."""
-        chains = _Estimates(departures, None).chains(self, prior)
+        chains = self._weighed(_Estimates(departures, None), prior)
         fit = scale(chains, Scaling(sweeps=sweeps), fit.multipliers)
-        return fit, self.open.whole(self.releases, _expected(chains.tilted(fit.tilts), fit)[0])
+        return fit, tuple(_expected(chains.tilted(fit.tilts), fit)[0])
 
-    def _scaled(self, chains: Chains, start: Sequence[Floats | None] | None) -> tuple[Chains, Fit]:
+    def _fitted(
+        self, estimates: "_Estimates", prior: Floats | None, start: Sequence[Floats | None] | None
+    ) -> tuple[Chains, Fit]:
         """Fitted multipliers, and the chains tilted as these need it."""
+        chains = self._weighed(estimates, prior)
         fit = scale(chains, self.how, start)
         return chains.tilted(fit.tilts), fit
 
-    def _refined(self, chains: Chains, fit: Fit, estimates: "_Estimates") -> tuple[list[Floats], list[Floats]]:
-        """Probabilities of open states with exact counts, and each release's messages."""
+    def _weighed(self, estimates: "_Estimates", prior: Floats | None) -> Chains:
+        """The chains, weighed by what is expected of first values, departures and counterfeits."""
+        expected, releases = estimates.prior(prior), self.chains.releases
+        given = [np.ones(release.states) for release in releases]
+        if expected is not None:
+            given = [first_weights(*one, expected) for one in zip(releases, self.begins, strict=True)]
+        if estimates.departures is not None and estimates.departures.differ:
+            leaving = estimates.departures.weights(releases)
+            given = [first * weight for first, weight in zip(given, leaving, strict=True)]
+        if estimates.shares is not None:
+            releases = tuple(one.sharing(estimates.shares.counterfeits) for one in releases)
+        return replace(self.chains, releases=releases, given=tuple(given))
+
+    @property
+    def _rounds(self) -> int:
+        """Rounds of belief propagation."""
+        if self.together:
+            return _TOGETHER_ROUNDS
+        return _SINGLE_ROUNDS if all((one.count <= 1).all() for one in self.chains.releases) else _ROUNDS
+
+    def _refined(self, chains: Chains, fit: Fit) -> tuple[list[Floats], list[Floats]]:
+        """Probability of each state, counts kept exactly if that is wanted, and each release's messages."""
+        chance, messages = _expected(chains, fit)
         if not self.refined:
-            chance, messages = _expected(chains, fit)
-            return [np.maximum(one, TINY) for one in chance], messages
-        rounds = self.rounds(estimates.departures)
-        last_damped = rounds == _SINGLE_ROUNDS
-        chance, said = propagated(chains, fit.multipliers, self.small, rounds, last_damped=last_damped)
+            return chance, messages
+        exact, messages = propagated(chains, fit.multipliers, self.small, self._rounds)
         # Rows of which rounding has left nothing are as they were before.
-        lost = [one.sums(mine) < 0.5 for one, mine in zip(chains.releases, chance, strict=True)]
-        if any(rows.any() for rows in lost):
-            each = zip(chains.releases, lost, _expected(chains, fit)[0], chance, strict=True)
-            chance = [np.where(rows[one.row], plain, mine) for one, rows, plain, mine in each]
-        # 0 is only what counting rules out, not what rounding has made 0.
+        lost = [one.sums(mine) < 0.5 for one, mine in zip(chains.releases, exact, strict=True)]
+        each = zip(chains.releases, lost, chance, exact, strict=True)
+        return [np.where(rows[one.row], plain, mine) for one, rows, plain, mine in each], messages
+
+    def _possible(self, chains: Chains, chance: Sequence[Floats]) -> list[Floats]:
+        """The same; 0 is only what counting rules out, not what rounding has made 0."""
         cells = np.concatenate([one.chance for one in chains.releases])
         never = split(ruled_out(self.small, np.concatenate(chance) == 0, cells), chains.releases)
-        return [np.where(out, 0.0, np.maximum(one, TINY)) for out, one in zip(never, chance, strict=True)], said
-
-    def _posterior(
-        self,
-        chance: Sequence[Floats],
-        messages: Sequence[Floats],
-        fit: Fit,
-        exact: ExactPosteriors,
-        estimates: "_Estimates",
-        prior: Floats | None,
-    ) -> Posterior:
-        releases, shares = self.releases, estimates.shares
-        if shares is not None:
-            releases = tuple(one.sharing(shares.counterfeits) for one in releases)
-        pairs = zip(releases, fit.tilts, strict=True)
-        person = self.open.person
-        return Posterior(
-            tuple(one.tilted(tilt) if len(tilt) else one for one, tilt in pairs),
-            self.open.whole(self.releases, chance),
-            self.open.whole(self.releases, messages),
-            fit,
-            estimates.prior(prior),
-            np.empty(0, np.int64),
-            tuple((int(person[one]), int(person[other])) for one, other in exact.equal),
-            exact.components,
-            exact.left,
-            estimates.departures,
-            shares,
-        )
+        return [np.where(out, 0.0, np.maximum(one, TINY)) for out, one in zip(never, chance, strict=True)]
 
 
 def _expected(chains: Chains, fit: Fit) -> tuple[list[Floats], list[Floats]]:
-    """Probabilities with counts kept in expectation, and each release's messages."""
+    """Probability of each state with counts kept in expectation, and each release's messages."""
     messages = fit.messages(chains)
     return marginals(chains, messages), messages
 
@@ -374,8 +367,8 @@ class _Estimates:
     shares: PriorShares | None
 
     @property
-    def to_estimate(self) -> bool:
-        """Whether there is anything to estimate."""
+    def any(self) -> bool:
+        """Whether there is something to estimate."""
         return self.departures is not None or self.shares is not None
 
     def prior(self, prior: Floats | None) -> Floats | None:
@@ -385,29 +378,19 @@ class _Estimates:
         given = np.ones((len(self.shares.late), len(self.shares.newcomers))) if prior is None else prior
         return np.where(self.shares.late[:, np.newaxis], self.shares.newcomers, given)
 
-    def chains(self, problem: Problem, prior: Floats | None) -> Chains:
-        """The open states, weighed by the parameters."""
-        weights = [] if self.departures is None else self.departures.weights(problem.releases)
-        shares = None if self.shares is None else self.shares.counterfeits
-        return problem.open.chains(self.prior(prior), weights, shares)
-
-    def after(self, problem: Problem, pairs: Sequence[Pairing], chance: Sequence[Floats]) -> "_Estimates":
+    def after(self, chains: Chains, chance: Sequence[Floats], values: int) -> "_Estimates":
         """Estimated from a posterior."""
         departures, shares = self.departures, self.shares
-        if departures is not None:
-            departures = departures.estimated(problem.releases, chance, problem.model.values)
-        if shares is not None:
-            shares = shares.estimated(problem.releases, pairs, chance)
-        return _Estimates(departures, shares)
+        pairs = [links.pairing for links in chains.links]
+        return _Estimates(
+            None if departures is None else departures.estimated(chains.releases, chance, values),
+            None if shares is None else shares.estimated(chains.releases, pairs, chance),
+        )
 
     def moved(self, before: "_Estimates") -> float:
-        """How far the parameters moved."""
-        departed = shared = 0.0
-        if self.departures is not None and before.departures is not None:
-            departed = self.departures.moved(before.departures)
-        if self.shares is not None and before.shares is not None:
-            shared = self.shares.moved(before.shares)
-        return max(departed, shared)
+        """How far the parameters moved, as a total variation distance."""
+        pairs = ((self.departures, before.departures), (self.shares, before.shares))
+        return max(0.0 if now is None or then is None else now.moved(then) for now, then in pairs)  # type: ignore[arg-type]
 
 
 def of_occupants(posterior: Posterior, series: Sequence[Observation]) -> Posterior:

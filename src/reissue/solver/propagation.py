@@ -7,7 +7,7 @@ Three rules, each of which takes away only what is impossible:
 - where no more people can fill a cell than it has records, they do.
 
 The values that a person may have are kept as bits, and what a set can become is looked up byte by byte, so that most
-assignments are ruled out before they are held in memory. Later rounds look only at people and cells that changed.
+assignments are ruled out before they are held in memory. Later rounds look only at people whose assignments changed.
 People whose releases contradict each other (a record linked wrongly) are set aside: their records become strangers'.
 """
 
@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue._arrays import Bools, Ints
-from reissue.counting.keys import stable_order
 from reissue.counting.segments import different, ranges
 from reissue.solver.observation import Observation, assignments
 from reissue.solver.states import HELD, ReleaseStates, as_small, states_of
@@ -77,19 +76,51 @@ def _consistent(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list
     found, lost = _possible_assignments(series, sets)
     if len(lost):
         return [], lost
-    releases = [
-        _OpenAssignments.of(states_of(seen, sets.model.values, some)) for seen, some in zip(series, found, strict=True)
-    ]
-    del found
+    releases = [states_of(seen, sets.model.values, some) for seen, some in zip(series, found, strict=True)]
     people = np.zeros(max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0), np.bool_)
+    settled: list[ReleaseStates | None] = [None] * len(releases)
     while not len(lost):
         people[:] = False
-        for one in releases:
-            people[one.closed_by_counts()] = True
+        for place, release in enumerate(releases):
+            if release is settled[place]:
+                continue
+            kept = _by_counts(release)
+            people[release.person[release.assignment_row[~kept]]] = True
+            releases[place] = settled[place] = _restricted(release, kept)
         if not people.any():
-            return [one.kept() for one in releases], lost
+            return releases, lost
         lost = sets.propagate(releases, people)
     return [], lost
+
+
+def _restricted(release: ReleaseStates, kept: Bools) -> ReleaseStates:
+    """The release with some of its assignments only, and without states that have none."""
+    if kept.all():
+        return release
+    alive = release.absent[release.row]
+    alive[release.assignment_state[kept]] = True
+    number = np.cumsum(alive, dtype=np.int32) - 1
+    return replace(
+        release,
+        starts=np.append(0, np.cumsum(alive))[release.starts],
+        value=release.value[alive],
+        assignment_state=as_small(number[release.assignment_state[kept]]),
+        assignment_cell=release.assignment_cell[kept],
+    )
+
+
+def _by_counts(release: ReleaseStates) -> Bools:
+    """Which assignments the published counts leave room for."""
+    row, cell = release.assignment_row, release.assignment_cell
+    size, cells = release.people[row], len(release.count)
+    only = (np.bincount(row, minlength=len(release.person)) == 1)[row] & ~release.absent[row]
+    must = np.bincount(cell, size * only, cells)
+    kept = only | (must != release.count)[cell]
+    free = release.free[release.cell_group] * (release.chance > 0) + release.strangers
+    needed = (np.bincount(cell, size * kept, cells) == release.lowest - free)[cell]
+    bound = np.zeros(len(release.person), np.bool_)
+    bound[row[kept & needed]] = True
+    return np.asarray(kept & (needed | ~bound[row]))
 
 
 # --- values that chains of transitions lead through ------------------------------------------------------------------
@@ -142,8 +173,14 @@ def _within(seen: Observation, sets: _Words) -> tuple[Ints, Ints]:
     place = np.zeros(int(seen.people.max(initial=-1)) + 1, np.int64)
     place[seen.people] = np.arange(len(seen.people))
     value = seen.cell_value[cell]
-    kept = np.flatnonzero(sets[place[person], value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1))
+    kept = _contains(sets[place[person]], value)
     return person[kept], cell[kept]
+
+
+def _contains(sets: _Words, values: Ints) -> Bools:
+    """Whether each set has its value."""
+    words = sets[np.arange(len(values)), values // _WORD]
+    return np.asarray((words >> (values % _WORD).astype(np.uint64) & np.uint64(1)) == 1)
 
 
 def _bits(values: Ints, words: int) -> _Words:
@@ -182,27 +219,27 @@ class _ValueSets:
                 carried[who], time[who] = left[place], self.times[place]
         return left
 
-    def propagate(self, releases: Sequence["_OpenAssignments"], people: Bools) -> Ints:
-        """Close assignments of some people that no chain leads through; the people who have none left."""
+    def propagate(self, releases: list[ReleaseStates], people: Bools) -> Ints:
+        """Take away assignments of some people that no chain leads through; the people who have none left."""
         number = np.cumsum(people) - 1
-        rows = [np.flatnonzero(people[one.states.person]) for one in releases]
-        sets = [self._open(one, some) for one, some in zip(releases, rows, strict=True)]
-        who = [number[one.states.person[some]] for one, some in zip(releases, rows, strict=True)]
+        rows = [np.flatnonzero(people[one.person]) for one in releases]
+        who = [number[one.person[some]] for one, some in zip(releases, rows, strict=True)]
+        sets = [self._of_rows(one, some) for one, some in zip(releases, rows, strict=True)]
         lost = [np.empty(0, np.int64)]
-        for one, some, before, after in zip(releases, rows, sets, self.through(who, sets), strict=True):
-            smaller = (before != after).any(axis=1)
-            _close_beyond(one, some[smaller], after[smaller])
-            lost.append(one.states.person[some[~after.any(axis=1)]])
+        for place, after in enumerate(self.through(who, sets)):
+            one, some = releases[place], rows[place]
+            widths, possible = np.diff(one.starts)[some], np.ones(one.states, np.bool_)
+            states = ranges(one.starts[some], widths)
+            possible[states] = _contains(np.repeat(after, widths, axis=0), one.value[states])
+            releases[place] = _restricted(one, possible[one.assignment_state])
+            lost.append(one.person[some[~after.any(axis=1)]])
         return different(np.concatenate(lost))
 
-    def _open(self, one: "_OpenAssignments", rows: Ints) -> _Words:
+    def _of_rows(self, one: ReleaseStates, rows: Ints) -> _Words:
         """The values that some rows may have by themselves."""
-        states = one.states
-        widths = states.starts[rows + 1] - states.starts[rows]
-        state = ranges(states.starts[rows], widths)
-        single = _bits(states.value[state], self.words)
-        single[(one.left[state] == 0) & ~np.repeat(states.absent[rows], widths)] = 0
-        return _union(single, np.append(0, np.cumsum(widths))[:-1], widths)
+        widths = np.diff(one.starts)[rows]
+        values = one.value[ranges(one.starts[rows], widths)]
+        return _union(_bits(values, self.words), np.append(0, np.cumsum(widths))[:-1], widths)
 
     def _moved(self, sets: _Words, gaps: Ints, *, backward: bool) -> _Words:
         """What sets become over gaps, or have been; everything over a gap of -1, for nothing is known there."""
@@ -231,127 +268,3 @@ class _ValueSets:
                 table[:, 1 << bit : 2 << bit] = table[:, : 1 << bit] | single[:, bit, np.newaxis]
             self._tables[gap, backward] = table
         return self._tables[gap, backward]
-
-
-def _close_beyond(one: "_OpenAssignments", rows: Ints, left: _Words) -> None:
-    """Close the assignments of rows to values that are not in their sets."""
-    ways = one.of_rows(rows)
-    value, place = one.states.value[one.states.assignment_state[ways]], np.searchsorted(rows, one.rows_of(ways))
-    possible = left[place, value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1)
-    one.close(ways[possible == 0])
-
-
-# --- assignments that counts leave room for ---------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _OpenAssignments:
-    """The assignments of one release that are still possible, kept up to date as some are closed."""
-
-    states: ReleaseStates
-    open: Bools
-    first: Ints
-    """First assignment of each row, and the number of assignments at the end."""
-    number: Ints
-    """Open assignments of each row."""
-    left: Ints
-    """Open assignments of each state."""
-    by_cell: Ints
-    """Assignments sorted by cell, and where each cell begins."""
-    cell_first: Ints
-    fillers: Ints
-    """Open assignments of each cell."""
-    must: Ints
-    """People of each cell who have no other assignment."""
-    room: Ints
-    """Records of each cell, and how many of them known people must have."""
-    needing: Ints
-    changed: Bools
-    """Whether an assignment of each cell was closed, or became somebody's only one, since it was looked at."""
-
-    @classmethod
-    def of(cls, states: ReleaseStates) -> "_OpenAssignments":
-        """With all assignments open."""
-        left, cells = np.bincount(states.assignment_state, minlength=states.states), len(states.count)
-        first = np.append(0, np.cumsum(left))[states.starts]
-        number, fillers = np.diff(first), _people(states, slice(None))
-        alone = first[:-1][(number == 1) & ~states.absent]
-        room = states.count.astype(np.int64)
-        free = (states.free[states.cell_group] * (states.chance > 0)).astype(np.int64) + int(states.strangers)
-        return cls(
-            states,
-            np.ones(len(states.assignment_cell), np.bool_),
-            first,
-            number,
-            left.astype(np.int32),
-            stable_order(states.assignment_cell, cells).astype(np.int32),
-            np.append(0, np.cumsum(np.bincount(states.assignment_cell, minlength=cells))),
-            fillers,
-            _people(states, alone),
-            room,
-            states.lowest.astype(np.int64) - free,
-            np.ones(cells, np.bool_),
-        )
-
-    def rows_of(self, ways: Ints) -> Ints:
-        """The rows of some assignments."""
-        return np.asarray(self.states.row[self.states.assignment_state[ways]])
-
-    def of_rows(self, rows: Ints) -> Ints:
-        """The open assignments of some rows."""
-        ways = ranges(self.first[rows], self.first[rows + 1] - self.first[rows])
-        return np.asarray(ways[self.open[ways]])
-
-    def close(self, ways: Ints) -> None:
-        """Close open assignments."""
-        states = self.states
-        state, cell = states.assignment_state[ways], states.assignment_cell[ways]
-        row = states.row[state]
-        self.open[ways] = False
-        size = states.people[row].astype(np.int64)
-        for counts, places, less in ((self.number, row, 1), (self.fillers, cell, size), (self.left, state, 1)):
-            np.subtract.at(counts, places, less)
-        alone = self.of_rows(different(row[(self.number[row] == 1) & ~states.absent[row]], len(self.number)))
-        np.add.at(self.must, states.assignment_cell[alone], states.people[self.rows_of(alone)].astype(np.int64))
-        self.changed[cell] = self.changed[states.assignment_cell[alone]] = True
-
-    def closed_by_counts(self) -> Ints:
-        """Close what the published counts leave no room for; the people concerned."""
-        states, cells = self.states, np.flatnonzero(self.changed)
-        self.changed[cells] = False
-        ways = self._of_cells(cells[self.must[cells] == self.room[cells]])
-        row = self.rows_of(ways)
-        full = ways[(self.number[row] > 1) | states.absent[row]]
-        self.close(full)
-        rows = self.rows_of(self._of_cells(cells[self.fillers[cells] == self.needing[cells]]))
-        bound = self.of_rows(different(rows, len(self.number)))
-        cell = states.assignment_cell[bound]
-        elsewhere = bound[self.fillers[cell] != self.needing[cell]]
-        self.close(elsewhere)
-        return np.asarray(states.person[self.rows_of(np.append(full, elsewhere))])
-
-    def _of_cells(self, cells: Ints) -> Ints:
-        """The open assignments of some cells."""
-        ways = self.by_cell[ranges(self.cell_first[cells], self.cell_first[cells + 1] - self.cell_first[cells])]
-        return np.asarray(ways[self.open[ways]])
-
-    def kept(self) -> ReleaseStates:
-        """The release with open assignments only, and without states that have none."""
-        states = self.states
-        alive = states.absent[states.row]
-        alive[states.assignment_state[self.open]] = True
-        number = np.cumsum(alive, dtype=np.int32) - 1
-        widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), states.starts[:-1])
-        return replace(
-            states,
-            starts=np.append(0, np.cumsum(widths)),
-            value=states.value[alive],
-            assignment_state=as_small(number[states.assignment_state[self.open]]),
-            assignment_cell=states.assignment_cell[self.open],
-        )
-
-
-def _people(states: ReleaseStates, ways: Ints | slice) -> Ints:
-    """People of each cell by some assignments."""
-    size = states.people[states.row[states.assignment_state[ways]]]
-    return np.bincount(states.assignment_cell[ways], size, len(states.count)).astype(np.int64)

@@ -286,7 +286,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
             before[vacant] *= factor[release.value[vacant]]
         worst = max(worst, float(off.max(initial=0.0)))
         elsewhere += float(off.sum()) / 2
-        records += float(release.count.sum()) + release.certain
+        records += float(release.count.sum())
         carried[offsets[place] : offsets[place + 1]] = release.normalized(before * release.message(multipliers))
         made.append(multipliers)
         factors.append(factor)

@@ -44,7 +44,7 @@ class ReleaseStates:
     """State and cell of each assignment; sorted by state."""
     assignment_cell: Ints
     count: Floats
-    """Published count of each cell, less those who certainly fill it."""
+    """Published count of each cell."""
     cell_value: Ints
     cell_group: Ints
     group_starts: Ints
@@ -60,10 +60,8 @@ class ReleaseStates:
     """Known number of counterfeits of each value; empty where it is not known."""
     tilt: Floats
     """Fitted weight of each value for counterfeits, so that they come out as known; empty as `counterfeits`."""
-    certain: int = 0
-    """Number of people who were taken out because only one assignment is left to them."""
     least: Floats = field(default_factory=_none)
-    """Least number of records of each cell, less those who certainly fill it; empty: as many as `count`."""
+    """Least number of records of each cell; empty: as many as `count`."""
     size: Floats = field(default_factory=_none)
     """People whom each row stands for; empty: one each."""
 
@@ -91,6 +89,11 @@ class ReleaseStates:
     def assignment_row(self) -> Ints:
         """Row of each assignment."""
         return self.row if self.single else self.row[self.assignment_state]
+
+    @cached_property
+    def undecided(self) -> Bools:
+        """Whether more than one assignment is left to each row."""
+        return np.asarray((np.bincount(self.assignment_row, minlength=len(self.person)) > 1) | self.absent)
 
     @cached_property
     def single(self) -> bool:

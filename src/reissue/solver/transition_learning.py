@@ -1,4 +1,4 @@
-"""How values change, learned from the releases pairs: expectation-maximization over pairs of releases.
+"""How values change, learned from pairs of releases: expectation-maximization over pairs of releases.
 
 Each pair of releases that follow each other in somebody's life is looked at by itself: what the first says about its
 people, the transition, and what the exact counts of the second's groups say then. This is a composite likelihood of
@@ -13,6 +13,7 @@ O(linked presences x values squared) multiplications, in matrix products.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from reissue.solver.scaling import Chains, Scaling, before_of, beginners, first_
 from reissue.solver.states import HELD, TINY, ReleaseStates
 from reissue.solver.transitions import Model, pairings, rows_at_once
 
-__all__ = ["FEWEST", "MOST", "Learning", "expected_transitions", "learn_steps", "smoothed", "staying"]
+__all__ = ["FEWEST", "MOST", "expected_transitions", "learn_steps", "smoothed", "staying"]
 
 _SMOOTHING = 0.5
 """Transitions of each value that are added to those counted, that many to itself and that many
@@ -34,18 +35,11 @@ FEWEST, MOST = 1e-4, 0.95
 _HOLD = 0.05
 """Transitions as the share of all values has them that are added to each row, in proportion to those counted."""
 _FIT = Scaling(rounds=12, tolerance=1e-3)
-
-
-@dataclass(frozen=True)
-class Learning:
-    """How long to learn."""
-
-    drawn: int = 12
-    """Rounds, at most, for the share of values that are drawn anew."""
-    rows: int = 16
-    """Rounds, at most, for every row of the model."""
-    enough: float = 0.003
-    """Rounds end when what is learned moves by less than this: the share, or rows, half L1 on average."""
+_DRAWN, _ROWS, _MORE = 12, 16, 2
+"""Rounds, at most: for the share of values that are drawn anew, for every row of the matrix, and for every row where
+earlier releases have taught them before."""
+_ENOUGH = 0.003
+"""Rounds end when what is learned moves by less than this: the share, or rows, half L1 on average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,48 +84,44 @@ class _Pairs:
 def learn_steps(
     releases: Sequence[ReleaseStates],
     often: Floats,
-    how: Learning | None = None,
     *,
     first: Floats | None = None,
     times: Sequence[int] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Floats:
     """The transition matrix; `often` are base rates, `first` is what was learned from earlier releases."""
-    how, pairs = how or Learning(), _Pairs.of(releases, often, times)
-    total = how.drawn + how.rows
+    pairs, rounds = _Pairs.of(releases, often, times), _ROWS if first is None else _MORE
     if first is None:
-        first = staying(often, _share_drawn(pairs, how, lambda done: progress(done * how.drawn / total)))
-    held, steps = first, first
-    for turn in range(how.rows):
+        first = staying(often, _share_drawn(pairs, lambda done: progress(done * _DRAWN / (_DRAWN + _ROWS))))
+    steps = first
+    for turn in range(rounds):
         counts, pairs = pairs.transitions(steps)
-        before, steps = steps, _held(counts, held)
-        progress((how.drawn + turn + 1) / total)
-        if float(np.abs(steps - before).sum()) / 2 < how.enough * len(steps):
+        before, steps = steps, _held(counts, first)
+        progress((_DRAWN + turn + 1) / (_DRAWN + rounds))
+        if float(np.abs(steps - before).sum()) / 2 < _ENOUGH * len(steps):
             break
     return steps
 
 
-def _share_drawn(pairs: _Pairs, how: Learning, progress: Callable[[float], None]) -> float:
+def _share_drawn(pairs: _Pairs, progress: Callable[[float], None]) -> float:
     """The fixed point of EM for the share of values that are drawn anew from one release to the next.
 
     It is searched for between bounds: round by round, EM would creep there and seem to have converged.
     """
     from scipy.optimize import brentq
 
-    done = 0
+    asked = count(1)
 
     def gain(share: float) -> float:
-        nonlocal done
         counts, _ = pairs.transitions(staying(pairs.often, share))
-        done += 1
-        progress(min(done / how.drawn, 1.0))
+        progress(min(next(asked) / _DRAWN, 1.0))
         return _drawn(counts, pairs.often, share) - share
 
     if gain(FEWEST) <= 0:
         return FEWEST
     if gain(MOST) >= 0:
         return MOST
-    return float(brentq(gain, FEWEST, MOST, xtol=how.enough, maxiter=how.drawn, disp=False))
+    return float(brentq(gain, FEWEST, MOST, xtol=_ENOUGH, maxiter=_DRAWN, disp=False))
 
 
 def _drawn(counts: Floats, often: Floats, share: float) -> float:

@@ -211,17 +211,6 @@ class Confidences:
         score[people], chance[people], release[people], sure[people] = 0.0, 0.0, -1, False
         return replace(self, score=score, chance=chance, release=release, sure=sure)
 
-    def or_else(self, other: "Confidences", mine: Bools) -> "Confidences":
-        """Of each person this confidence where it is `mine`, else the other one."""
-        return Confidences(
-            np.where(mine, self.score, other.score),
-            np.where(mine, self.chance, other.chance),
-            np.where(mine, self.release, other.release),
-            np.where(mine, self.value, other.value),
-            np.where(mine, self.marginal, other.marginal),
-            self.sure | other.sure,
-        )
-
 
 # --- calibration -----------------------------------------------------------------------------------------------------
 

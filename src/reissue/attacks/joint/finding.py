@@ -74,12 +74,14 @@ class Judgment:
     """Person to whether the surest guess is right; None where the truth of some release is not known."""
     by_lot: Floats | None
     """Person to how likely it is where equally sure values are guessed alike; None as before."""
-    calibration: Calibration | None
+    plain: int
+    """How many of the marginals are those of someone who does not learn; they come first."""
+    unlearned: Floats
+    """Person to the highest score without learning."""
+    calibration: Calibration | None = None
     """None where the truth is not known at all."""
     before: Bools | None = None
     """Person to whether earlier releases exposed the person already; None: nobody."""
-    without: "Judgment | None" = None
-    """Where the adversary learns: the same of one who does not; of two confidences about a person the larger counts."""
     tested: "tuple[Floats, Floats, Bools] | None" = None
     """Of people in releases whose truth is known: the largest confidence about a value there, its weight, if right."""
 
@@ -92,84 +94,39 @@ class Judgment:
         truth: Sequence[Ints | None],
         people: int,
         insiders: Ints | None = None,
+        learned: Sequence[Marginal] = (),
     ) -> "Judgment":
         """Judge what was found; `truth` has for each release the true value of each person, -1 where absent.
 
-        `insiders` are people whose values the adversary knew before: nothing is claimed about them.
+        `insiders` are people whose values the adversary knew before: nothing is claimed about them. `learned` is what
+        someone finds who also learns which people tend to have which value: of two confidences the larger counts.
         """
         known = [place for place, one in enumerate(truth) if one is not None]
-        common, marginals = _common(posterior, truth), tuple(marginals)
-        confidences = Confidences.of(marginals, people, common=common).without(insiders)
-        apart = tuple(Confidences.of([marginal], people, common=common).without(insiders) for marginal in marginals[1:])
-        apart = (
-            (Confidences.of(marginals[:1], people, common=common).without(insiders), *apart)
-            if apart
-            else (confidences,)
-        )
+        common, every = _common(posterior, truth), (*marginals, *learned)
+        confidences = Confidences.of(every, people, common=common).without(insiders)
+        apart = tuple(Confidences.of([marginal], people, common=common).without(insiders) for marginal in every)
+        unlearned = np.max([one.score for one in apart[: len(marginals)]], axis=0)
+        made = cls(adversary, posterior, every, confidences, apart, None, None, len(marginals), unlearned)
         if not known:
-            return cls(adversary, posterior, marginals, confidences, apart, None, None, None)
-        tested = Confidences.of(marginals, people, known, common).without(insiders)
-        some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(marginals, truth)
+            return made
+        tested = Confidences.of(every, people, known, common).without(insiders)
+        some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(every, truth)
         chance, hits = tested.chance[some], right[some]
         guesses = chance, tested.weight[some], hits
-        made = cls(
-            adversary, posterior, marginals, confidences, apart, None, None, calibrate(chance, hits), tested=guesses
-        )
+        made = replace(made, calibration=calibrate(chance, hits), tested=guesses)
         if len(known) < len(truth):
             return made
-        return replace(made, right=right, by_lot=tested.right_by_lot(marginals, truth))
-
-    def learning(
-        self,
-        posterior: Posterior,
-        marginals: Sequence[Marginal],
-        truth: Sequence[Ints | None],
-        insiders: Ints | None = None,
-    ) -> "Judgment":
-        """The same adversary, who has also learned which people tend to have which value."""
-        adversary = replace(self.adversary, learns=True)
-        people = len(self.confidences.chance)
-        return replace(Judgment.of(posterior, marginals, adversary, truth, people, insiders), without=self)
-
-    @property
-    def every(self) -> tuple[Marginal, ...]:
-        """What is believed with learning, if there is any, and without."""
-        return self.marginals if self.without is None else (*self.marginals, *self.without.marginals)
-
-    @property
-    def surer(self) -> "Judgment":
-        """Of both ways the one that says most about somebody."""
-        other = self.without
-        return self if other is None or self._own_worth.max(initial=0.0) > other.worth.max(initial=0.0) else other
+        return replace(made, right=right, by_lot=tested.right_by_lot(every, truth))
 
     @cached_property
     def worth(self) -> Floats:
         """Person to the larger of the confidence and the calibrated confidence, as scores."""
-        worth = self._own_worth
-        return worth if self.without is None else np.maximum(worth, self.without.worth)
+        worth = self._worth_of(self.confidences.chance, self.confidences.weight)
+        return np.where(self.confidences.value >= 0, worth, self.confidences.score)
 
-    @cached_property
-    def surest(self) -> Confidences:
-        """Of the confidences with and without learning the one that is worth more."""
-        return (
-            self.confidences
-            if self.without is None
-            else self.confidences.or_else(self.without.confidences, self._learned)
-        )
-
-    @property
-    def hits(self) -> Bools | None:
-        """Person to whether the surest confidence is right; None where the truth of some release is not known."""
-        if self.without is None or self.right is None or self.without.right is None:
-            return self.right
-        return np.where(self._learned, self.right, self.without.right)
-
-    @property
-    def hits_by_lot(self) -> Floats | None:
-        """The same where equally sure values are guessed alike."""
-        if self.without is None or self.by_lot is None or self.without.by_lot is None:
-            return self.by_lot
-        return np.where(self._learned, self.by_lot, self.without.by_lot)
+    def by_learning(self, exposed: Bools, limit: float) -> Bools:
+        """Person to whether the person is exposed, and only to someone who learns."""
+        return np.asarray(exposed & (self.unlearned <= limit + TIED) & (self.confidences.marginal >= self.plain))
 
     def confirmed(self, limit: float) -> tuple[int, int] | None:
         """Confidences above the limit whose truth is known, and how many are right; None: no truth."""
@@ -187,18 +144,8 @@ class Judgment:
         chance, _, right = self.tested
         return len(chance), float(chance.mean()), float(right.mean())
 
-    @cached_property
-    def _own_worth(self) -> Floats:
-        worth = self._worth_of(self.confidences.chance, self.confidences.weight)
-        return np.where(self.confidences.value >= 0, worth, self.confidences.score)
-
     def _worth_of(self, chance: Floats, weight: Floats) -> Floats:
         return weight * (chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance)))
-
-    @property
-    def _learned(self) -> Bools:
-        """Person to whether the confidence with learning is worth more."""
-        return np.asarray(self.without is None or self._own_worth > self.without.worth)
 
 
 def limit_of(series: Series) -> float:
@@ -220,7 +167,7 @@ def protection_of(series: Series) -> Protection:
 
 def exposed_of(judged: Judgment, limit: float) -> Bools:
     """Person to whether the confidence or the calibrated confidence is above the limit, and was not before."""
-    exposed = (judged.surest.release >= 0) & (judged.worth > limit + TIED)
+    exposed = (judged.confidences.release >= 0) & (judged.worth > limit + TIED)
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
@@ -228,7 +175,7 @@ def finding_of(judged: Judgment, series: Series, numbers: Sequence[int] | None =
     """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
     protection = protection_of(series)
     limit = protection.strictest
-    everyone = judged.surest.release >= 0
+    everyone = judged.confidences.release >= 0
     exposed = exposed_of(judged, limit)
     number, worst = int(exposed.sum()), Worst.of(judged, limit)
     guesses = AverageGuess.of(judged, average_of(series.schema.policy))
@@ -304,17 +251,15 @@ class Worst:
     @classmethod
     def of(cls, judged: Judgment, strictest: float) -> "Worst":
         """The first person of the highest worth."""
-        worth, mine = judged.worth, judged
+        worth, confidences = judged.worth, judged.confidences
         if not len(worth):
             return cls("", 0.0, None, strictest)
         person = int(worth.argmax())
-        if judged.without is not None and worth[person] <= judged.without.worth[person]:
-            mine = judged.without
-        confidences, weight = mine.confidences, float(mine.confidences.weight[person])
+        weight = float(confidences.weight[person])
         value, place = int(confidences.value[person]), int(confidences.release[person])
         if value < 0:
             return cls("", min(float(worth[person]), 1.0), None, strictest)
-        marginal = mine.marginals[int(confidences.marginal[person])]
+        marginal = judged.marginals[int(confidences.marginal[person])]
         prior = float(marginal.priors[place][value])
         return cls(
             marginal.view.column,
@@ -342,7 +287,7 @@ class Worst:
 
 
 def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
-    posterior, confidences, right = judged.posterior, judged.surest, judged.hits
+    posterior, confidences, right = judged.posterior, judged.confidences, judged.right
     risks = [_risk(judged.marginals, place) for place in range(len(posterior.releases))]
     made: dict[str, object] = {
         "risk": float(confidences.chance.max(initial=0.0)),
@@ -365,7 +310,7 @@ def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> di
         "counterfeits_learnt": posterior.shares_estimated,
         "leaving": _leaving(posterior),
         "prior": judged.adversary.prior,
-        "by_learning": int(_only_learned(judged, exposed, limit).sum()),
+        "by_learning": int(judged.by_learning(exposed, limit).sum()),
         "components": posterior.components,
         "components_left": posterior.left,
         "before": 0 if judged.before is None else int(judged.before.sum()),
@@ -377,7 +322,7 @@ def _details(judged: Judgment, exposed: Bools, limit: float, worst: Worst) -> di
         guesses = (0, 0.0, 0.0) if judged.today is None else judged.today
         tested = dict(zip(("guesses", "claim", "share_right"), guesses, strict=True))
         made["today"] = {"people": known[0], "right": known[1], **tested}
-    by_lot = judged.hits_by_lot
+    by_lot = judged.by_lot
     if by_lot is not None:
         some = (confidences.release >= 0) & (confidences.value >= 0)
         made["calibration"] = tenths(confidences.chance[some], by_lot[some])
@@ -401,16 +346,9 @@ def _leaving(posterior: Posterior) -> str:
     return "known" if posterior.departures.known else "learnt"
 
 
-def _only_learned(judged: Judgment, exposed: Bools, limit: float) -> Bools:
-    """Person to whether only someone who learns can link the person."""
-    return np.zeros_like(exposed) if judged.without is None else exposed & (judged.without.worth <= limit + TIED)
-
-
 def _by_learning(judged: Judgment, exposed: Bools, limit: float) -> str:
     """How many only someone can link who also learns; nothing where nobody does."""
-    number = int(_only_learned(judged, exposed, limit).sum())
-    if judged.without is None:
-        return ""
+    number = int(judged.by_learning(exposed, limit).sum())
     learning = " ({count} of them only by learning which people tend to have which value)"
     return text(learning, count=localized(f"{number:,}")) if number else ""
 
@@ -436,7 +374,7 @@ def _strangers(number: int) -> str:
 
 def _spread(judged: Judgment, limit: float) -> dict[str, list[float]]:
     """How many people have a highest posterior in each interval, as it counts against the limit, which parts two."""
-    worth = np.clip(judged.worth[judged.surest.release >= 0], 0, 1)
+    worth = np.clip(judged.worth[judged.confidences.release >= 0], 0, 1)
     edges = np.union1d(np.linspace(0, 1, _INTERVALS + 1).round(6), limit)
     ends = np.concatenate([[0.0], edges[1:-1] + TIED, [1.0]])
     return {"edges": edges.tolist(), "counts": np.histogram(worth, ends)[0].tolist()}
@@ -474,7 +412,7 @@ def _compared(judged: Judgment) -> str:
 
 
 def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: Worst) -> str:
-    limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
+    limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.confidences.release >= 0).sum())
     limited = localized(f"{protection.limit:.3g}") if protection.uniform else text("its limit")
     value = text("a value" if protection.every_value else "a protected value")
     if not any(marginal.view.protected.any() for marginal in judged.marginals):
@@ -486,8 +424,8 @@ def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: W
         )
         said = text(nobody, value=value, limit=limited) + _at_worst(worst, protection)
         unhelpful = text("Learning which people tend to have which value does not help.")
-        return said if judged.without is None else f"{said} {unhelpful}"
-    sure, learnt = int(judged.surest.sure.sum()), _by_learning(judged, exposed, limit)
+        return said if not judged.adversary.learns else f"{said} {unhelpful}"
+    sure, learnt = int(judged.confidences.sure.sum()), _by_learning(judged, exposed, limit)
     surely = "; " + counted(sure, "the value of {count} is certain", "the value of {count} is certain") if sure else ""
     column = text(" of '{column}'", column=worst.column) if worst.column and len(protection.columns) > 1 else ""
     said = "{part} of {whole} people can be linked to {value} with a probability above {limit}{more}."
@@ -495,12 +433,12 @@ def _sentence(judged: Judgment, exposed: Bools, protection: Protection, worst: W
     linked = text(said, part=part, whole=whole, value=value + column, limit=limited, more=learnt + surely)
     linked += _at_worst(worst, protection)
     known = judged.confirmed(limit)
-    if judged.hits is None and known is not None and known[0]:
+    if judged.right is None and known is not None and known[0]:
         today = "Of {count} guesses about today's values that are as sure {right} are right."
         return f"{linked} {text(today, count=localized(f'{known[0]:,}'), right=localized(f'{known[1]:,}'))}"
-    if judged.hits is None:
+    if judged.right is None:
         return f"{linked} {_compared(judged)}"
-    hits = int(judged.hits[exposed].sum())
+    hits = int(judged.right[exposed].sum())
     right = text("Of these {count} guesses {right} are right.", count=part, right=localized(f"{hits:,}"))
     return f"{linked} {right}"
 

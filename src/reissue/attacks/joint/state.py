@@ -251,8 +251,9 @@ def _with_past(judged: Judgment, past: Past, people: Ints) -> Judgment:
     )
     marginal[some], sure[people] = confidences.marginal[newer], sure[people] | confidences.sure
     release[people] = np.maximum(confidences.release, release[people])
-    without = None if judged.without is None else _with_past(judged.without, past, people)
-    return replace(judged, confidences=Confidences(score, chance, release, value, marginal, sure), without=without)
+    unlearned = past.best.copy()
+    unlearned[people] = np.maximum(unlearned[people], judged.unlearned)
+    return replace(judged, confidences=Confidences(score, chance, release, value, marginal, sure), unlearned=unlearned)
 
 
 def _of(truth: Ints, people: Ints) -> Ints:

@@ -7,8 +7,9 @@ it is learned from them.
 
 Base rates belong to it. Where groups are made by quasi-identifiers, newcomers have each value as often as it is
 published at all. Where every group shows each of its values equally often, groups were made by value: newcomers were
-chosen for the value that was needed, however rare it is, and all values alike is what holds. Where values change, true
-totals say what people have (decision 0206), and without them EM does (`solver.estimation`).
+chosen for the value that was needed, however rare it is, and all values alike is what holds for the value before they
+came; the first one is one transition later (decision 0208). Where values change, true totals say what people have
+(decision 0206), and without them EM does (`solver.estimation`).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from reissue.solver.observation import made_by_value, people_in
 from reissue.solver.propagation import propagate
 from reissue.solver.scaling import Chains, scale
 from reissue.solver.states import RARE, states_of
-from reissue.solver.transition_learning import Learning, learn_steps, smoothed, staying
+from reissue.solver.transition_learning import learn_steps, smoothed, staying
 from reissue.solver.transition_regression import Moments
 from reissue.updates import read_updates
 
@@ -46,7 +47,6 @@ __all__ = [
 
 _WIDEST = 256
 """Values, at most, whose changes are learned: a matrix of all pairs."""
-_REFINED = Learning(rows=2)
 _ELSEWHERE = 0.015
 """The share of records that may be left unexplained; measured: below 0.005, and 0.019 to 0.17 where values change."""
 _RULED_OUT = 0.05
@@ -98,8 +98,13 @@ class ObservedSeries:
 
     def where(self, chosen: ModelChoice) -> "ObservedSeries":
         """With base rates as they are where values change so."""
-        rates = base_rates(self.series, len(self.names), changing=chosen.model.steps is not None)
-        return replace(self, series=_sharing(self.series, rates), rates=rates)
+        steps = chosen.model.steps
+        rates = base_rates(self.series, len(self.names), changing=steps is not None)
+        series = _sharing(self.series, rates)
+        if steps is not None and made_by_value(series):
+            rates = np.maximum(rates @ steps, RARE)
+            rates = rates / rates.sum()
+        return replace(self, series=series, rates=rates)
 
     def block(self, places: range) -> "ObservedSeries":
         """Some consecutive releases."""
@@ -187,8 +192,7 @@ def learned(seen: ObservedSeries, progress: Callable[[float], None] = lambda _: 
     size = len(seen.names)
     releases = [states_of(one, size) for one in seen.series]
     first = None if seen.steps is None else grown(seen.steps, size)
-    how = Learning() if first is None else _REFINED
-    steps = learn_steps(releases, seen.rates, how, first=first, times=seen.times, progress=progress)
+    steps = learn_steps(releases, seen.rates, first=first, times=seen.times, progress=progress)
     return ModelChoice(Model(size, steps), "releases")
 
 

@@ -199,7 +199,7 @@ class Solution:
         """What the oldest releases leave behind."""
         window, model, posterior = self.window, self.chosen.model, self.posterior
         past = window.past.after(window.seen.times, window.people, posterior, model, gone)
-        past = past.claiming(window.people, judged.every, gone)
+        past = past.claiming(window.people, judged.marginals, gone)
         past = replace(past, leaving=np.empty(0) if posterior.departures is None else posterior.departures.rates)
         taught = self.chosen.source == "releases" and model.steps is not None
         return replace(past, steps=model.steps) if taught and model.steps is not None else past
@@ -337,16 +337,22 @@ def judged(solution: Solution, series: Series, how: Scaling | None = None) -> Ju
     check_fit(posterior, seen.series, chosen)
     totals = any(len(one.counterfeits) for one in seen.series)
     adversary = AssumedKnowledge(
-        window.knowledge, window.fits, chosen.source, totals, window.strangers, sees_leaving(policy)
+        window.knowledge,
+        window.fits,
+        chosen.source,
+        totals,
+        window.strangers,
+        sees_leaving(policy),
+        learns=window.traits is not None,
     )
     insiders = different(np.concatenate([of_people(one).known_person for one in seen.series]))
     marginals = partial(marginals_of, series=seen.series, protection=protection_of(series), names=seen.names)
     inside = of_occupants(posterior, seen.series)
-    found = Judgment.of(inside, marginals(inside), adversary, seen.truth, len(window.people), insiders)
-    if window.traits is None:
-        return found
-    inside = of_occupants(with_learned_features(solution, window.traits, how), seen.series)
-    return found.learning(inside, marginals(inside), seen.truth, insiders)
+    learned: Sequence[Marginal] = ()
+    if window.traits is not None:
+        learned = marginals(of_occupants(with_learned_features(solution, window.traits, how), seen.series))
+    people = len(window.people)
+    return Judgment.of(inside, marginals(inside), adversary, seen.truth, people, insiders, learned)
 
 
 def with_learned_features(

@@ -56,7 +56,6 @@ def with_case(finding: Finding, judged: Judgment, solved: SolvedSeries) -> Findi
 
 def tell(judged: Judgment, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
-    judged = judged.surer
     if not (judged.confidences.release >= 0).any():
         return None
     number = int(judged.confidences.marginal[judged.worth.argmax()])
@@ -71,7 +70,7 @@ def tell(judged: Judgment, solved: SolvedSeries, limit: float) -> Case | None:
         solved.shown,
         judged.adversary.knowledge,
         limit,
-        judged.adversary.learns,
+        number >= judged.plain,
     )
     proof = _shortest(confidences, scene)
     if proof is not None:

@@ -18,7 +18,6 @@ _SHOWN = 6
 
 def tell_counts(judged: Judgment, series: Series, observations: Sequence[Observation], limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
-    judged = judged.surer
     if not (judged.confidences.release >= 0).any():
         return None
     person = int(judged.worth.argmax())
