@@ -8,13 +8,13 @@ have a role of their own: `VERDICT`, `ALONE` and `SLOTS`.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Flag, StrEnum, auto
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from reissue._arrays import Ints
 from reissue._plugins import all_names, all_registered, find_registered, keep_registered
 from reissue.attacks.findings import ALONE, FIRST, Finding
-from reissue.attacks.fold import Fold
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -25,7 +25,9 @@ __all__ = [
     "Accepts",
     "Attack",
     "Confirm",
+    "Fold",
     "Heading",
+    "Kept",
     "Run",
     "Runs",
     "attack",
@@ -47,6 +49,43 @@ Run = Callable[[Series, Knowledge], Finding]
 """Releases and knowledge to a finding; raises CannotRunError where the attack does not apply."""
 Confirm = Callable[[Series, Finding, np.random.Generator], bool]
 """Whether a sample, judged by a second formula, says the same as a finding that exposes nobody."""
+
+
+class Kept(Protocol):
+    """A frozen dataclass with a `VERSION`, stored with the release that it follows. People are pseudonyms."""
+
+    @property
+    def finding(self) -> Finding:
+        """What all releases so far give away together."""
+
+    @property
+    def exposed(self) -> Ints:
+        """The people whom the newest release exposes."""
+
+    @property
+    def near(self) -> Ints:
+        """The people whom it nearly exposes."""
+
+    def companions(self, people: Ints) -> list[Ints]:
+        """For each of some people those who may have been in a group with them when they were last there."""
+
+
+State = TypeVar("State", bound=Kept)
+
+
+@dataclass(frozen=True)
+class Fold(Generic[State]):
+    """How a ledger goes on with an attack, so that it need not begin anew with every release.
+
+    Two functions over a state; each raises CannotRunError where the attack does not apply.
+    """
+
+    state: type[State]
+    """The class of the state."""
+    add: Callable[[State | None, Series], State]
+    """The state with one more release, the only one of the series; None is the state before the first release."""
+    restore: Callable[[State, State], State]
+    """A state made again from the stored releases, with what the one before it knew and releases do not say."""
 
 
 class Heading(StrEnum):

@@ -16,8 +16,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks import Accepts, Attack, Finding, Knowledge, Runs, Series, Status, find, running
 from reissue.attacks.findings import Findings
-from reissue.attacks.fold import Fold, Kept
-from reissue.attacks.registry import ALONE, SLOTS, VERDICT, on_counts
+from reissue.attacks.registry import ALONE, SLOTS, VERDICT, Fold, Kept, on_counts
 from reissue.attacks.run import as_published, cannot_run, deciding, run_attack
 from reissue.errors import CannotRunError, DataError, InternalError, Why
 from reissue.ledger.chain import canonical

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import different, ranges
 from reissue.solver.observation import Observation, assignments
-from reissue.solver.states import HELD, ReleaseStates, as_small, states_of
+from reissue.solver.states import ReleaseStates, as_small, states_of
 from reissue.solver.transitions import Model
 
 __all__ = ["Propagated", "propagate"]
@@ -128,26 +128,10 @@ def _by_counts(release: ReleaseStates) -> Bools:
 
 def _possible_assignments(series: Sequence[Observation], sets: "_ValueSets") -> tuple[list[tuple[Ints, Ints]], Ints]:
     """Person and cell of every assignment that groups and transitions allow; and who has no value left somewhere."""
-    people = max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
-    size = max(1, HELD // (sets.words * max(len(series), 1)))
-    found: list[list[tuple[Ints, Ints]]] = [[] for _ in series]
-    lost = [np.empty(0, np.int64)]
-    for low in range(0, max(people, 1), size):
-        some = series if size >= people else [_between(seen, low, low + size) for seen in series]
-        left = sets.through([seen.people for seen in some], [_shown(seen, sets.words) for seen in some])
-        for place, (seen, mine) in enumerate(zip(some, left, strict=True)):
-            lost.append(seen.people[~mine.any(axis=1)])
-            found[place].append(_within(seen, mine))
-    made = [(np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])) for parts in found]
-    return made, different(np.concatenate(lost))
-
-
-def _between(seen: Observation, low: int, high: int) -> Observation:
-    """The release with the people of some numbers only."""
-    pairs = slice(*np.searchsorted(seen.person, [low, high]))
-    absent = slice(*np.searchsorted(seen.absent, [low, high]))
-    own = {name: getattr(seen, name)[pairs] for name in ("person", "group", "occupant")}
-    return replace(seen, **own, absent=seen.absent[absent])
+    left = sets.through([seen.people for seen in series], [_shown(seen, sets.words) for seen in series])
+    lost = [seen.people[~mine.any(axis=1)] for seen, mine in zip(series, left, strict=True)]
+    made = [_within(seen, mine) for seen, mine in zip(series, left, strict=True)]
+    return made, different(np.concatenate([np.empty(0, np.int64), *lost]))
 
 
 def _shown(seen: Observation, words: int) -> _Words:

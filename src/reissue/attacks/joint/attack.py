@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from reissue.attacks.findings import Finding
-from reissue.attacks.fold import Fold
 from reissue.attacks.joint.finding import NAME, finding_of, protection_of
 from reissue.attacks.joint.margins import with_margins
 from reissue.attacks.joint.sight import known_leaving, published_as, refuse_strangers, see, with_histories
@@ -11,7 +10,7 @@ from reissue.attacks.joint.state import JointState, add, remembering
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.story.counts import tell_counts
 from reissue.attacks.joint.window import Solution, Window, judged, solve_window
-from reissue.attacks.registry import Accepts, attack
+from reissue.attacks.registry import Accepts, Fold, attack
 from reissue.people.knowledge import Knowledge
 from reissue.people.series import SeriesPresences
 from reissue.published.series import Series

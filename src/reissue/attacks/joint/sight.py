@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats
+from reissue.attacks.insiders import NO_PROVIDER
 from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.stories import Shown, box_text, shown
 from reissue.counting.texts import joined_texts
@@ -35,7 +36,6 @@ _AVERAGES = (
     "means of groups are published: whoever knows everyone's numbers finds out who is in which group, so that only "
     "tables of each group's members say what can be learned (`--members`)."
 )
-_NO_PROVIDER = 'nobody knows who gave which record: the schema names no column as "provider".'
 _NOBODY = (
     "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
     "release, or one for all of them."
@@ -184,7 +184,7 @@ def _insiders(known: Presences, release: PublishedRelease, knowledge: Knowledge)
         return _insiders_of_copy(known, release, knowledge)
     providers = None if known.table is None else known.table.providers
     if providers is None:
-        raise CannotRunError(_NO_PROVIDER, needs=["providers"])
+        raise CannotRunError(NO_PROVIDER, needs=["providers"])
     return replace(known, insider=providers.is_in(list(knowledge.coalition)).to_numpy())
 
 
@@ -192,7 +192,7 @@ def _insiders_of_copy(known: Presences, release: PublishedRelease, knowledge: Kn
     """The same for a copy, whose rows name the person and the provider, and show the person's value."""
     name = release.schema.provider
     if name is None:
-        raise CannotRunError(_NO_PROVIDER, needs=["providers"])
+        raise CannotRunError(NO_PROVIDER, needs=["providers"])
     if not known.groups_known:
         raise CannotRunError(
             "a table of people does not say which of them are in the coalition's own records: give copies that kept "
