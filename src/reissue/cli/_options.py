@@ -154,8 +154,8 @@ CountsOption = Annotated[
         "--counts",
         metavar="NAME=VALUE",
         help="How counts in published tables were protected; may be repeated: rounding=5, random=true (to either "
-        "neighbour), noise=2 (at most), suppressed=1-4 (what a hidden cell may be). `--counts yes` only says that "
-        "these files are tables of counts.",
+        "neighbour), noise=2 (at most), suppressed=1-4 (what a hidden cell may be), repeated=true (each date of a "
+        "column of dates counts the same people again). `--counts yes` only says that these files are such tables.",
     ),
 ]
 

@@ -24,6 +24,7 @@ __all__ = [
     "CountCells",
     "CountRules",
     "Kind",
+    "read_cell",
     "read_cells",
     "rounding_base",
     "rules_from",
@@ -39,16 +40,24 @@ _RANDOM_BASE = 3
 """Tables with this base are rounded at random: that is how Statistics Canada and Stats NZ publish."""
 
 MARKS = re.compile(
-    r"[\[(<]?\s*(?:\*+|\.{1,3}|:|[-–—]+|#+|[xcszdpu]|n/?[ad]|nil|suppressed|redacted|withheld|confidential|protected|"
-    r"masked|hidden|geheim|supprim[eé]e?|confidencial|disclosive|not (?:shown|published|available))\s*[\])>]?",
+    r"[\[(<]?\s*(?:\*+|\.{1,3}|:|[-–—~/]+|#+|[xcszdpu]|n/?[ad]|n\.a\.|nil|low|suppressed|redacted|withheld|"
+    r"confidential|protected|masked|hidden|geheim|supprim[eé]e?|confidencial|disclosive|"
+    r"not (?:shown|published|available))\s*[\])>]?",
     re.IGNORECASE,
 )
 """How cells are marked that hide a count."""
 _NUMBER = r"\d+(?:\.0+)?|\d{1,3}(?:[ ,'\u00a0\u202f]\d{3})+"
 _WHOLE = re.compile(rf"({_NUMBER})\s*(?:\[[a-z]\]|\([a-z]\)|[a-zA-Z†‡*])?")
 """A count, with a footnote perhaps."""
-_BELOW = re.compile(r"(<|≤|<=|under|below|less than|fewer than|up to|unter|moins de)\s*(\d+)", re.IGNORECASE)
-_BETWEEN = re.compile(r"(\d+)\s*(?:-|–|—|to|bis|à|\.\.)\s*(\d+)", re.IGNORECASE)
+_SHARE = re.compile(r"(.+?)\s*\(\s*(?:[<>]?\s*\d+(?:[.,]\d+)?\s*%|\d+[.,]\d+|[-–*.]+\s*%?)\s*\)")
+"""A count and its percentage in one cell: 12 (5.3%)."""
+_POINTS = re.compile(r"\d{1,3}(?:\.\d{3})+")
+"""A number with points between thousands, if no number of its column has other decimals."""
+_BELOW = re.compile(
+    r"(<|≤|<=|under|below|less than|fewer than|up to|unter|weniger als|moins de|menos de|meno di|minder dan)\s*(\d+)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"(\d+)\s*(?:-|–|—|to|bis|à|a|\.\.)\s*(\d+)", re.IGNORECASE)
 _ABOVE = re.compile(r"(>|≥|>=|over|more than|at least)\s*(\d+)|(\d+)\s*\+", re.IGNORECASE)
 _CODE = re.compile(r"-\d+(\.0+)?")
 """Negative numbers, which count nobody."""
@@ -87,6 +96,9 @@ class CountRules:
     """The most that perturbation adds to a count, or takes from it."""
     suppressed: tuple[int, int] | None = None
     """What a hidden count may be."""
+    repeated: bool | None = None
+    """Whether each date of a column of dates counts the same people again, as running totals and lists of whoever is
+    there do; None: as the numbers show."""
 
     def __post_init__(self) -> None:
         if (self.rounding is not None and self.rounding < 1) or self.noise < 0:
@@ -108,13 +120,13 @@ AS_SHOWN = CountRules()
 
 
 def rules_from(options: Mapping[str, Any]) -> CountRules:
-    """Read rules from named values: `rounding`, `random`, `noise`, and `suppressed` as 1-4."""
-    known = {"rounding": int, "random": bool, "noise": int, "suppressed": str}
+    """Read rules from named values: `rounding`, `random`, `noise`, `repeated`, and `suppressed` as 1-4."""
+    known = {"rounding": int, "random": bool, "noise": int, "suppressed": str, "repeated": bool}
     for name, value in options.items():
         if name not in known:
             raise InputError("Nothing of that name is known of counts." + nearest(name, list(known)))
         if not isinstance(value, known[name]) or (known[name] is int and isinstance(value, bool)):
-            raise InputError(f"Write {name} as in: rounding=5, random=true, noise=2, suppressed=1-4.")
+            raise InputError(f"Write {name} as in: rounding=5, random=true, noise=2, suppressed=1-4, repeated=true.")
     given = dict(options)
     if "suppressed" in given:
         ends = _BETWEEN.fullmatch(given["suppressed"])
@@ -165,7 +177,12 @@ class CountCells:
 def read_cells(column: pl.Series) -> CountCells:
     """What the cells of a column say; ranges without a lower bound have -1 there."""
     texts = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
-    read = {text: _read(text) for text in set(texts)}
+    different = set(texts)
+    pointed = {text for text in different if "." in text and text[:1].isdigit()}
+    if pointed and len(pointed) < len(different) and all(map(_POINTS.fullmatch, pointed)):
+        read = {text: read_cell(text.replace(".", "") if text in pointed else text) for text in different}
+    else:
+        read = {text: read_cell(text) for text in different}
     table = np.array([read[text] for text in texts], np.int64).reshape(-1, 3)
     return CountCells(table[:, 0], table[:, 1], table[:, 2])
 
@@ -175,7 +192,8 @@ _DIGITS = 18
 _TOO_LONG = re.compile(rf"\d{{{_DIGITS + 1}}}")
 
 
-def _read(text: str) -> tuple[int, int, int]:
+def read_cell(text: str) -> tuple[int, int, int]:
+    """The kind of a cell, and its bounds; -1 for a lower bound that it does not say."""
     if not text or text.lower() in {"null", "nan", "none"}:
         return Kind.BLANK, 0, UNBOUNDED
     if found := _WHOLE.fullmatch(text):
@@ -185,6 +203,8 @@ def _read(text: str) -> tuple[int, int, int]:
     ends = _range(text.strip("[]() "))
     if ends is not None:
         return Kind.RANGE, *ends
+    if found := _SHARE.fullmatch(text):
+        return read_cell(found[1])
     hides = MARKS.fullmatch(text) or _CODE.fullmatch(text)
     return (Kind.MARK, 0, UNBOUNDED) if hides else (Kind.OTHER, 0, 0)
 

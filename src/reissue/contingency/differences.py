@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.contingency.bounds import bounds
 from reissue.contingency.table import CountTable
 from reissue.taxonomy.ranges import span_of
+from reissue.words import words_of
 
-__all__ = ["Difference", "between", "inside", "over_time"]
+__all__ = ["Difference", "Single", "between", "inside", "kind_of_name", "only_change", "over_time"]
+
+_GROUPS = words_of("group groups band bands class classes category range bracket gruppe")
+"""Words beside the name of what is classified."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Difference:
     """The population that is isolated, by dimension; null: all."""
     releases: tuple[int, ...]
     """The releases that are subtracted, the one with more people last."""
+    dates: tuple[str, ...] = ()
+    """Their dates, where tables of several dates are in one release."""
 
     @property
     def population(self) -> str:
@@ -47,20 +54,21 @@ class Difference:
         pairs = zip(self.dimensions, self.categories, strict=True)
         return ", ".join(f"{name} {text}" for name, text in pairs if text is not None) or "everyone"
 
-    @property
-    def where(self) -> str:
-        """Which numbers are subtracted."""
-        first, last = self.releases[0], self.releases[-1]
-        if self.kind == "cell":
-            return f"{self.table} of release {last}, by its totals"
-        if self.kind == "beside":
-            return f"tables of release {last} whose classes end at different points"
-        return f"{self.table} of release {last} less release {first}"
+
+@dataclass(frozen=True)
+class Single:
+    """The only person in whom tables of two successive dates differ, as far as they were compared."""
+
+    came: bool
+    releases: tuple[int, int]
+    dates: tuple[str, ...]
+    classes: tuple[tuple[str, str], ...]
+    """Everything that the tables say about this person: dimension and category."""
 
 
 def over_time(before: CountTable, after: CountTable, numbers: tuple[int, int], most: int) -> list[Difference]:
     """Cells of two tables whose counts differ by fewer than `most`, and differ."""
-    if set(before.dimensions) != set(after.dimensions):
+    if not _renamed(before, after):
         return []
     names = list(after.dimensions)
     mine, theirs = _same_cells(before, after)
@@ -75,16 +83,67 @@ def over_time(before: CountTable, after: CountTable, numbers: tuple[int, int], m
     return found
 
 
+def only_change(before: CountTable, after: CountTable) -> tuple[bool, tuple[tuple[str, str], ...]] | None:
+    """Whether one person came, or left, and the classes of this person; None where the tables do not tell so.
+
+    Exactly one of the most detailed cells that both have differs, by one.
+    """
+    mine, theirs = _same_cells(before, after)
+    margin = next(after.margins())
+    detailed = np.isin(theirs, margin.cell)
+    low, high = after.low[theirs] - before.high[mine], after.high[theirs] - before.low[mine]
+    moved = np.flatnonzero(detailed & ((low != 0) | (high != 0)))
+    if len(moved) != 1 or low[moved[0]] != high[moved[0]] or abs(low[moved[0]]) != 1:
+        return None
+    row = after.categories.row(int(theirs[moved[0]]))
+    classes = tuple((name, text) for name, text in zip(after.dimensions, row, strict=True) if text is not None)
+    return bool(low[moved[0]] > 0), classes
+
+
 def _same_cells(before: CountTable, after: CountTable) -> tuple[Ints, Ints]:
-    """The cells that both tables have, in the order of the later one."""
+    """The cells that both tables have, in the order of the later one; notations of categories may differ."""
     if before.categories.equals(after.categories):
         every = np.arange(after.cells)
         return every, every
-    names = list(after.dimensions)
-    pair = [one.categories.select(names).with_row_index("\0cell") for one in (before, after)]
-    both = pair[0].join(pair[1], on=names, how="inner", nulls_equal=True, maintain_order="right")
+    alike = _renamed(before, after)
+    keys = [one.categories.select(names) for one, names in ((before, list(alike)), (after, list(alike.values())))]
+    keys = [one.rename(dict(zip(one.columns, map(str, range(one.width)), strict=True))) for one in keys]
+    plain = [_in_one_notation(one) for one in keys]
+    if not any(one.is_duplicated().any() for one in plain):
+        keys = plain
+    pair = [one.with_row_index("\0cell") for one in keys]
+    columns = keys[0].columns
+    both = pair[0].join(pair[1], on=columns, how="inner", nulls_equal=True, maintain_order="right")
     mine, theirs = (both[name].to_numpy().astype(np.int64) for name in ("\0cell", "\0cell_right"))
     return mine, theirs
+
+
+def _renamed(before: CountTable, after: CountTable) -> dict[str, str]:
+    """Dimension of the earlier table to the same of the later one: by its words, else by its place."""
+    if set(before.dimensions) == set(after.dimensions):
+        return {name: name for name in before.dimensions}
+    words = {kind_of_name(name): name for name in after.dimensions}
+    fits = {name: words.get(kind_of_name(name), "") for name in before.dimensions}
+    return fits if set(fits.values()) == set(after.dimensions) else {}
+
+
+def kind_of_name(name: str) -> frozenset[str]:
+    """The words of a dimension's name that tell it from others: "AGE_GROUP" is "Age group" and "age"."""
+    words = words_of(name)
+    return words - _GROUPS or words
+
+
+def _in_one_notation(keys: pl.DataFrame) -> pl.DataFrame:
+    """Categories in one notation: "18 to 44 years" is "18-44"."""
+    return keys.select(
+        pl.all()
+        .str.to_lowercase()
+        .str.replace_all(r"[‐-―]", "-")
+        .str.replace_all(r"(\d)\s*(?:-|to|bis|à)\s*(\d)", "${1}-${2}")
+        .str.replace_all(r"\b(?:years?|yrs?|aged?|ages?|jahre|and|the|of)\b|[^\w+<>-]", " ")
+        .str.replace_all(r"\s+", " ")
+        .str.strip_chars()
+    )
 
 
 def inside(tables: Sequence[CountTable], number: int, most: int) -> tuple[list[Difference], bool, bool]:

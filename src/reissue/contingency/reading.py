@@ -14,7 +14,8 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.contingency.cells import AS_SHOWN, CountCells, CountRules, Kind, read_cells, rounding_base
-from reissue.contingency.recognition import is_total, named_count, named_rate
+from reissue.contingency.recognition import KINDS, PLACES, identifying, is_total, named_count, named_rate, total_in
+from reissue.contingency.sheet import PART
 from reissue.contingency.table import CountTable
 from reissue.errors import DataError
 from reissue.words import plural, words_of
@@ -23,21 +24,6 @@ __all__ = ["COLUMN", "count_tables"]
 
 COLUMN = "column"
 """What the dimension of a cross table is called that its header shows."""
-_KINDS = frozenset(
-    [
-        "group",
-        "category",
-        "dimension",
-        "characteristic",
-        "topic",
-        "variable",
-        "type",
-        "breakdown",
-        "indicator",
-        "merkmal",
-    ]
-)
-"""Names of a column that says which classification a row belongs to."""
 _DESCRIBES = words_of(
     "age year month week day quarter date zip postcode plz code grade class band group alter jahr monat ward level "
     "period edad annee"
@@ -97,21 +83,48 @@ def count_tables(
     if columns is None:
         raise DataError(f"{name or 'The table'} has no column of counts beside a column that says what is counted.")
     base = rounding_base(list(columns.counts.values())) if rules.rounding is None else rules.rounding
+    if base > 1 and rules.random is None and _exceeds_totals(columns, base):
+        rules = replace(rules, random=True)
     zeros = any(bool((one.exact & (one.low == 0)).any()) for one in columns.counts.values())
     protected = {what: one.protected(rules, base, zeros=zeros) for what, one in columns.counts.items()}
     assumed = _assumed(columns, rules, base, name)
     found: list[CountTable] = []
     for table in _melted(columns, protected, name) if columns.crossed else _long(columns, protected, name):
-        found += _unstacked(replace(table, base=base, assumed=assumed))
+        found += _unstacked(replace(table, base=base, again=rules.repeated, assumed=assumed))
     for table in found:
         if table.categories.is_duplicated().any():
             raise DataError(f"{name or 'The table'} has several counts for the same categories.")
     return tuple(found)
 
 
+def _exceeds_totals(columns: _Columns, base: int) -> bool:
+    """Whether counts that are rounded to the nearest multiple would exceed their totals: they are rounded at random."""
+    labels = columns.labels
+    for name in labels.columns:
+        others = [one for one in labels.columns if one != name]
+        for cells in columns.counts.values():
+            shown = labels.with_columns(
+                pl.zeros(labels.height, pl.Int64, eager=True).alias("\0"),
+                pl.col(name).is_null().alias("\0total"),
+                pl.Series("\0number", np.where(cells.exact, cells.low, 0)),
+            )
+            sums = shown.group_by("\0", *others).agg(
+                totals=pl.col("\0total").sum(),
+                of_all=pl.col("\0number").filter("\0total").sum(),
+                of_parts=pl.col("\0number").filter(~pl.col("\0total")).sum(),
+                parts=(~pl.col("\0total")).sum(),
+            )
+            widest = (pl.col("parts") + 1) * (base // 2)
+            if sums.filter((pl.col("totals") == 1) & (pl.col("of_parts") - pl.col("of_all") > widest)).height:
+                return True
+    return False
+
+
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
     """All cells as text; blank ones and rows without any are missing."""
-    text = frame.select(pl.all().cast(pl.String).str.strip_chars())
+    names = {name: name.strip() or f"column {place}" for place, name in enumerate(frame.columns, start=1)}
+    names = names if len(set(names.values())) == len(names) else {}
+    text = frame.rename(names).select(pl.all().cast(pl.String).str.strip_chars())
     text = text.select(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in text.columns)
     return text.filter(~pl.all_horizontal(pl.all().is_null())) if text.width else text
 
@@ -122,11 +135,23 @@ def _texts(frame: pl.DataFrame) -> pl.DataFrame:
 def _classified(text: pl.DataFrame, known: Collection[str]) -> _Columns | None:
     """Labels and counts of a table; None if it lacks one of them."""
     cells = {name: read_cells(text[name]) for name in text.columns}
-    whole = [name for name, one in cells.items() if one.counts and not named_rate(name)]
+    read = [name for name, one in cells.items() if one.counts and not named_rate(name)]
+    # A column of ranges alone names classes, such as 0-17 and 18-44.
+    whole = [name for name in read if cells[name].exact.any() or named_count(name)]
     counts = [name for name in whole if named_count(name) and name not in known]
+    if all(is_total(name) for name in counts):
+        counts = []  # "All people" beside "Women" and "Men"
     others = [name for name in whole if name not in counts]
     crossed = not counts
-    described = [name for name in others if name in known or (words_of(name) & _DESCRIBES and not is_total(name))]
+    numbers = {name: cells[name].low[cells[name].exact] for name in whole}
+    coded = {name: total for name in text.columns if (total := total_in(text, text[name], numbers)) is not None}
+    described = [
+        name
+        for name in others
+        if name in {*known, *coded}
+        or (words_of(name) & (_DESCRIBES | PLACES) and not is_total(name))
+        or text[name].str.contains(r"^0\d").any()
+    ]
     if crossed:
         counts = [name for name in others if name not in described]
     else:  # beside named counts, whole numbers are categories if they repeat
@@ -141,7 +166,7 @@ def _classified(text: pl.DataFrame, known: Collection[str]) -> _Columns | None:
     filled = np.logical_or.reduce([cells[name].kind != Kind.BLANK for name in counts])
     kept = {name: _some(cells[name], filled) for name in counts}
     crossed = (crossed and len(counts) > 1) or _one_is_total(kept)
-    return _Columns(_labels(text.select(labels).filter(pl.Series(filled))), kept, crossed)
+    return _Columns(_labels(identifying(text.select(labels).filter(pl.Series(filled))), coded), kept, crossed)
 
 
 def _some(cells: CountCells, rows: Bools) -> CountCells:
@@ -168,7 +193,7 @@ def _one_is_total(counts: Mapping[str, CountCells]) -> bool:
     return bool((np.sum(parts, axis=0) == counts[totals[0]].low).all())
 
 
-def _labels(labels: pl.DataFrame) -> pl.DataFrame:
+def _labels(labels: pl.DataFrame, coded: Mapping[str, object]) -> pl.DataFrame:
     """Categories with merged cells filled, and null for totals."""
     first = labels.columns[0]
     rest = labels.drop(first)
@@ -180,6 +205,7 @@ def _labels(labels: pl.DataFrame) -> pl.DataFrame:
     made = {}
     for column in labels.iter_columns():
         totals = [text for text in column.unique().drop_nulls().to_list() if is_total(text)]
+        totals += [str(coded[column.name])] if column.name in coded else []
         made[column.name] = column.set(column.is_in(totals), None)
     return pl.DataFrame(made)
 
@@ -217,15 +243,21 @@ def _long(columns: _Columns, counts: Mapping[str, CountCells], name: str) -> lis
 
 
 def _melted(columns: _Columns, counts: Mapping[str, CountCells], name: str) -> list[CountTable]:
-    """A cross table as one with a row for each cell."""
+    """A cross table as one with a row for each cell, and a dimension for each line of its header."""
     names = list(counts)
-    heads = [None if is_total(one) or (words_of(one) & {"total", "totals"}) else one for one in names]
+    parts = [one.split(PART) for one in names]
+    if len({len(one) for one in parts}) > 1:
+        parts = [[", ".join(one)] for one in parts]
+    lines = [line for line in zip(*parts, strict=True) if len(set(line)) > 1] or [tuple(names)]
     rows = columns.labels.height
     labels = columns.labels.select(pl.all().repeat_by(len(names)).explode())
-    header = pl.Series(COLUMN, heads * rows, dtype=pl.String)
+    for number, line in enumerate(lines, start=1):
+        heads = [None if is_total(one) or (words_of(one) & {"total", "totals"}) else one for one in line]
+        title = COLUMN if number == 1 else f"{COLUMN} {number}"
+        labels = labels.with_columns(pl.Series(title, heads * rows, dtype=pl.String))
     low, high = (np.stack([getattr(counts[one], end) for one in names], axis=1).reshape(-1) for end in ("low", "high"))
     hidden = sum(int((~one.exact).sum()) for one in counts.values())
-    return [CountTable(name or "counts", labels.with_columns(header), low, high, hidden=hidden)]
+    return [CountTable(name or "counts", labels, low, high, hidden=hidden)]
 
 
 def _with_found_total(labels: pl.DataFrame, low: Ints, exact: Bools) -> pl.DataFrame:
@@ -242,37 +274,43 @@ def _with_found_total(labels: pl.DataFrame, low: Ints, exact: Bools) -> pl.DataF
 
 def _unstacked(table: CountTable) -> list[CountTable]:
     """Several classifications one below the other, as tables of their own."""
-    parts = _classifications(table)
-    made = []
-    for kind, rows in parts.items():
-        shown = table.categories[table.dimensions[1]][rows]
-        total = [one is None or one == kind or is_total(one) for one in shown.to_list()]
-        column = shown.alias(kind).set(pl.Series(total), None)
+    found = _classifications(table)
+    if found is None:
+        return [table]
+    kind, category = found
+    kinds, made = table.categories[kind], []
+    for name in kinds.drop_nulls().unique(maintain_order=True).to_list():
+        rows = np.flatnonzero((kinds == name).fill_null(value=False).to_numpy())
+        own = table.categories[rows]
+        shown = own[category]
+        total = [one is None or one == name or is_total(one) for one in shown.to_list()]
+        column = shown.alias(name).set(pl.Series(total), None)
         low, high = table.low[rows], table.high[rows]
-        made.append(replace(table, categories=column.to_frame(), low=low, high=high, hidden=int((low < high).sum())))
-    return made or [table]
+        categories = own.drop(kind, category).with_columns(column)
+        made.append(replace(table, categories=categories, low=low, high=high, hidden=int((low < high).sum())))
+    return made
 
 
-def _classifications(table: CountTable) -> dict[str, Ints]:
-    """Name of each classification to its rows; none where the table is not a stack of them."""
-    if len(table.dimensions) != 2 or not words_of(table.dimensions[0]) & _KINDS:
-        return {}
-    parts: dict[str, list[int]] = {}
-    named = list[str]()
-    for row, (kind, category) in enumerate(table.categories.iter_rows()):
-        if kind is not None:
-            parts.setdefault(kind, []).append(row)
-            named += [] if category is None else [category]
-    if len(parts) < 2 or len(set(named)) < len(named):
-        return {}
-    sums = [int(table.low[rows].sum()) for rows in parts.values() if len(rows) > 1]
-    if (
-        len(sums) < 2
-        or min(sums) < (1 - _ALIKE) * max(sums)
-        or table.categories.to_series(1).null_count() == table.cells
-    ):
-        return {}
-    return {kind: np.array(rows) for kind, rows in parts.items()}
+def _classifications(table: CountTable) -> tuple[str, str] | None:
+    """The dimension that names classifications, and that of their categories; None where there is no such stack.
+
+    Every category belongs to one classification, and all of these count about as many people.
+    """
+    names = [name for name in table.dimensions if words_of(name) & KINDS]
+    for kind in names:
+        at = table.dimensions.index(kind) + 1
+        if at == len(table.dimensions):
+            continue
+        category = table.dimensions[at]
+        pairs = table.categories.select(kind, category).unique().drop_nulls()
+        kinds = table.categories[kind].drop_nulls().unique(maintain_order=True).to_list()
+        if len(kinds) < 2 or not pairs.height or pairs[category].is_duplicated().any():
+            continue
+        parts = [(table.categories[kind] == name).fill_null(value=False).to_numpy() for name in kinds]
+        sums = [int(table.low[rows].sum()) for rows in parts if table.categories.filter(rows)[category].n_unique() > 1]
+        if len(sums) > 1 and min(sums) >= (1 - _ALIKE) * max(sums):
+            return kind, category
+    return None
 
 
 def names_of(tables: Sequence[CountTable]) -> tuple[str, ...]:

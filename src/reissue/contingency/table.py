@@ -54,6 +54,8 @@ class CountTable:
     """The published number of each cell, where that is not its true count; None: by its bounds."""
     hidden: int = 0
     """Number of cells that do not show a number."""
+    again: bool | None = None
+    """Whether each date of a column of dates counts the same people again; None: as the numbers show."""
     assumed: tuple[str, ...] = field(default=(), compare=False)
     """What was taken for granted to read it, in sentences."""
 

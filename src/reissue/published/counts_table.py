@@ -4,22 +4,24 @@ A workbook is one release with all of its sheets that are tables of counts; so i
 have a title above the header and notes below the table.
 """
 
-import csv
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from reissue.contingency.cells import AS_SHOWN, CountRules
+from reissue.contingency.cells import AS_SHOWN, UNBOUNDED, CountRules
 from reissue.contingency.reading import count_tables
 from reissue.contingency.recognition import counts_in
+from reissue.contingency.sheet import plain_rows, sheet_tables
 from reissue.contingency.table import CountTable
 from reissue.data.table import to_polars
 from reissue.errors import DataError, InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.excel import sheets_of
+from reissue.files.grid import read_grid
 from reissue.files.places import part_of
 from reissue.files.tables import read_file
 from reissue.published.tables import WHOLE, Tables
@@ -33,7 +35,6 @@ _BOOKS = {".xlsx", ".xls", ".ods"}
 _TEXTS = {".csv", ".tsv", ".txt"}
 _LARGEST_FILE = 8_000_000
 """Bytes of a file that is looked at as a table of counts, at most: such tables are small."""
-_DELIMITERS = ",;\t|"
 _CLASSES = words_of("group groups band bands class classes category range bracket gruppe")
 """Words beside the name of what is classified."""
 
@@ -102,7 +103,17 @@ def open_counts(
         How the cells of text files are written.
 
     """
-    return [_opened(one, schema, named, rules, dialect) or one for one in releases]
+    opened = [_opened(one, schema, named, rules, dialect) or one for one in releases]
+    counted = [table for one in opened if isinstance(one, Tables) for table in one.counts]
+    if rules is None and any(map(_at_random, counted)) and not all(map(_at_random, counted)):
+        # What shows in one release that its numbers were rounded at random holds for the others.
+        return open_counts(releases, schema, named=named, rules=CountRules(random=True), dialect=dialect)
+    return opened
+
+
+def _at_random(table: CountTable) -> bool:
+    """Whether numbers are taken to be rounded to either neighbour, or not to be rounded."""
+    return table.base == 1 or bool((np.minimum(table.high, UNBOUNDED) - table.low >= table.base).any())
 
 
 def _opened(
@@ -110,21 +121,32 @@ def _opened(
 ) -> Tables | None:
     path = Path(data) if isinstance(data, str | Path) and "://" not in str(data) else None
     if path is not None:
-        parts = list(_frames(path, dialect))
-    elif isinstance(data, Tables):
+        return _of_file(path, schema, named, rules, dialect)
+    if isinstance(data, Tables):
         parts = [_Part("", data.main)] if not data.counts and counting_columns(data, schema, named) else []
     elif isinstance(data, Release) or hasattr(data, "tables") or not hasattr(type(data), "columns"):
         parts = []
     else:
         parts = [_Part("", to_polars(data, None)[0])]
-    counted = [one for one in parts if _counts_in(one.frame, schema, named)]
-    if not counted and (rules is None or not parts):
-        return None
-    known = () if schema is None else (*schema.quasi, *schema.sensitive)
-    found: list[CountTable] = []
-    for one in counted or parts:
-        found += count_tables(one.frame, one.name, rules or AS_SHOWN, known)
-    return Tables({WHOLE: (counted or parts)[0].frame}, path, counts=tuple(found))
+    return _counted(_recognized(parts, schema, named, rules), None, schema, rules)
+
+
+def _of_file(
+    path: Path, schema: Schema | None, named: Collection[str], rules: CountRules | None, dialect: Dialect
+) -> Tables | None:
+    """The tables of counts of a file or a folder; None where it has none.
+
+    It is read as any table is, and where that shows no counts, cell by cell as people publish them.
+    """
+    parts, problem = [], None
+    try:
+        parts = _recognized(list(_plain(path, dialect)), schema, named, rules)
+    except DataError as wrong:
+        problem = wrong
+    found = parts or _recognized(list(_in_sheets(path, dialect)), schema, named, rules)
+    if not found and problem is not None:
+        raise problem
+    return _counted(found, path, schema, rules)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,49 +157,65 @@ class _Part:
     frame: pl.DataFrame
 
 
-def _frames(path: Path, dialect: Dialect) -> Iterator[_Part]:
-    """The tables of a file as text, if it can be one of counts: small, and of a kind that such tables have."""
-    place, sheet = part_of(path)
+def _recognized(
+    parts: Sequence[_Part], schema: Schema | None, named: Collection[str], rules: CountRules | None
+) -> list[_Part]:
+    """The parts that are tables of counts; all of them where somebody says how counts were protected."""
+    counted = [one for one in parts if _counts_in(one.frame, schema, named)]
+    return counted or ([] if rules is None else list(parts))
+
+
+def _counted(
+    parts: Sequence[_Part], path: Path | None, schema: Schema | None, rules: CountRules | None
+) -> Tables | None:
+    """The tables of counts in some parts."""
+    if not parts:
+        return None
+    known = () if schema is None else (*schema.quasi, *schema.sensitive)
+    found: list[CountTable] = []
+    for one in parts:
+        found += count_tables(one.frame, one.name, rules or AS_SHOWN, known)
+    return Tables({WHOLE: parts[0].frame}, path, counts=tuple(found))
+
+
+def _files(path: Path) -> list[tuple[str, Path]]:
+    """The small files of a release that may hold counts, with their names in a folder."""
+    place, _ = part_of(path)
     if place.is_dir():
-        files = sorted(one for one in place.iterdir() if one.suffix.lower() in _BOOKS | _TEXTS)
-        parts = [part for one in files for part in _frames(one, dialect)]
-        yield from (_Part(part.name or one.stem, part.frame) for one, part in zip(files, parts, strict=False))
-        return
-    if place.suffix.lower() in _BOOKS and place.is_file() and sheet is None and dialect.sheet is None:
-        names = sheets_of(place)
-        for name in names:
-            frame = read_file(f"{place}#{name}", as_text=None, dialect=dialect)
-            yield _Part(name if len(names) > 1 else "", frame)
-        return
-    if place.is_file() and place.suffix.lower() in _BOOKS | _TEXTS and place.stat().st_size <= _LARGEST_FILE:
-        try:
-            yield _Part("", read_file(path, as_text=None, dialect=dialect))
-        except DataError:
-            bare = _without_title(place)
-            if bare is None:
-                raise
-            yield _Part("", bare)
+        return [(one.stem, one) for one in sorted(place.iterdir()) if _may_count(one)]
+    return [("", path)] if _may_count(place) else []
 
 
-def _without_title(path: Path) -> pl.DataFrame | None:
-    """A small text file without the lines above its header and below its last row; None if it has no such lines."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return None
-    best = max(_DELIMITERS, key=text.count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=best) if any(cell.strip() for cell in row)]
-    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    if not rows or max(filled) < 2:
-        return None
-    header = filled.index(max(filled))
-    width = len(rows[header])
-    names = [cell.strip() or f"column {place}" for place, cell in enumerate(rows[header], start=1)]
-    below = zip(rows[header + 1 :], filled[header + 1 :], strict=True)
-    body = [(row + [""] * width)[:width] for row, cells in below if cells > 1]
-    if len(set(names)) < width or not body:
-        return None
-    return pl.DataFrame({name: [row[place] for row in body] for place, name in enumerate(names)})
+def _may_count(place: Path) -> bool:
+    kind = place.suffix.lower()
+    return place.is_file() and (kind in _BOOKS or (kind in _TEXTS and place.stat().st_size <= _LARGEST_FILE))
+
+
+def _sheets(path: Path, dialect: Dialect) -> list[tuple[str, str | Path]]:
+    """The sheets of a workbook, with their names if there are several; or the file."""
+    place, sheet = part_of(path)
+    if place.suffix.lower() not in _BOOKS or sheet is not None or dialect.sheet is not None:
+        return [("", path)]
+    names = sheets_of(place)
+    return [(name if len(names) > 1 else "", f"{place}#{name}") for name in names]
+
+
+def _plain(path: Path, dialect: Dialect) -> Iterator[_Part]:
+    """The tables of a file as any table is read, as text."""
+    for name, file in _files(path):
+        for sheet, place in _sheets(file, dialect):
+            yield _Part(sheet or name, read_file(place, as_text=None, dialect=dialect))
+
+
+def _in_sheets(path: Path, dialect: Dialect) -> Iterator[_Part]:
+    """The tables that are found in a file's cells, below titles and above notes."""
+    for name, file in _files(path):
+        for sheet, place in _sheets(file, dialect):
+            rows = read_grid(Path(place), dialect).rows
+            tables = [] if plain_rows(rows) else sheet_tables(rows)
+            for one in tables:
+                title = sheet or name or (one.title if len(tables) > 1 else "")
+                yield _Part(title, one.frame)
 
 
 # --- linked to a schema -----------------------------------------------------------------------------------------------

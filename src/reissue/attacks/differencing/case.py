@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 from reissue.attacks.stories import Case, case
-from reissue.contingency.differences import Difference
+from reissue.contingency.differences import Difference, Single
 from reissue.words import plural
 
 __all__ = ["describe"]
 
 
-def describe(found: Sequence[Difference], limit: int) -> Case:
-    """The case of the difference that isolates fewest people."""
+def describe(found: Sequence[Difference], singles: Sequence[Single], limit: int) -> Case:
+    """The case of somebody who came or left alone; else of the difference that isolates fewest people."""
     worst = found[0]
+    known = max(singles, key=lambda one: len(one.classes), default=None)
     sizes = [sum(one.low == size for one in found) for size in range(1, limit)]
     return case(
-        _steps(worst, limit),
+        _steps(worst, limit) if known is None else _alone(known),
         {
             "kind": "bars",
             "labels": [plural(size, "person", "people") for size in range(1, limit)],
@@ -27,6 +28,25 @@ def describe(found: Sequence[Difference], limit: int) -> Case:
     )
 
 
+def _alone(known: Single) -> list[str]:
+    """Somebody whom all tables of two dates describe."""
+    what = ", ".join(f"{name} {text}" for name, text in known.classes)
+    moved = "came" if known.came else "left"
+    return [
+        _subtract(known.releases, known.dates),
+        f"In every table exactly one count differs, by one. So one person {moved}, and no other.",
+        f"The differing cells describe this person: {what}.",
+    ]
+
+
+def _subtract(releases: Sequence[int], dates: Sequence[str]) -> str:
+    if len(dates) > 1:
+        return (
+            f"Release {releases[-1]} has tables of several dates: subtract {dates[0]} from {dates[-1]}, cell by cell."
+        )
+    return f"Subtract release {releases[0]} from release {releases[-1]}, cell by cell."
+
+
 def _steps(worst: Difference, limit: int) -> list[str]:
     people = plural(worst.low, "person", "people")
     people = people if worst.low == worst.high else f"{worst.low:,} to {worst.high:,} people"
@@ -34,7 +54,7 @@ def _steps(worst: Difference, limit: int) -> list[str]:
 
 
 def _how(worst: Difference) -> str:
-    first, last = worst.releases[0], worst.releases[-1]
+    last = worst.releases[-1]
     if worst.kind == "cell":
         return f"Release {last} hides a count, and shows totals that it is part of: subtract all other parts from them."
     if worst.kind == "beside":
@@ -42,7 +62,7 @@ def _how(worst: Difference) -> str:
             f"Two tables of release {last} have classes that end at different points: subtract the running total of "
             "one from that of the other."
         )
-    return f"Subtract release {first} from release {last}, cell by cell."
+    return _subtract(worst.releases, worst.dates)
 
 
 def _so(worst: Difference, limit: int) -> str:
@@ -50,7 +70,8 @@ def _so(worst: Difference, limit: int) -> str:
     who = "this person" if single else "these people"
     came = ""
     if worst.kind == "over time":
-        came = f" They are in release {worst.releases[-1]} and not in release {worst.releases[0]}."
+        one, other = worst.dates or [f"release {number}" for number in worst.releases]
+        came = f" They are in {other} and not in {one}."
     return (
         f"Whoever knows that somebody came or left then, or is of that description, finds {who}; the limit is "
         f"{limit} people.{came}"
