@@ -162,17 +162,8 @@ def find_differences(series: Series, limit: int, progress: Callable[[float], Non
         exact, consistent = exact and best, consistent and fits
         progress(0.5 * (turn + 1) / len(tables))
     runs, notes = _runs(tables, series)
-    singles: dict[_Step, list[_Change]] = {}
-    for turn, run in enumerate(runs):
-        for before, after in pairwise(run):
-            numbers, dates = (before.release, after.release), tuple(filter(None, (before.date, after.date)))
-            for one in over_time(before.table, after.table, numbers, limit):
-                grew = one.releases == numbers
-                found.append(replace(one, dates=dates if grew else dates[::-1]))
-            about = after.table.name.rpartition(": ")[2]
-            change = only_change(before.table, after.table)
-            singles.setdefault((before.when, after.when, about), []).append((numbers, dates, change))
-        progress(0.5 + 0.5 * (turn + 1) / len(runs))
+    apart, singles = _subtracted(runs, limit, lambda done: progress(0.5 + 0.5 * done))
+    found += apart
     pairs = sum(len(run) - 1 for run in runs)
     every = [table for here in tables.values() for table in here]
     if not pairs and len(every) == 1 and not every[0].hidden:
@@ -186,10 +177,28 @@ def find_differences(series: Series, limit: int, progress: Callable[[float], Non
         consistent=consistent,
         population=max(int(next(table.margins()).low.sum()) for run in runs for table in [run[-1].table]),
         shown=sum(int(((one.low > 0) & one.exact & (one.high < limit)).sum()) for one in every),
-        singles=tuple(_singles(singles)),
+        singles=tuple(singles),
         alone=sum(len(run) == 1 for run in runs) if len(tables) > 1 else 0,
         notes=notes,
     )
+
+
+def _subtracted(
+    runs: Sequence[Sequence["_Version"]], limit: int, progress: Callable[[float], None]
+) -> tuple[list[Difference], list[Single]]:
+    """The small differences of successive versions, and the people who came or left alone."""
+    found: list[Difference] = []
+    changes: dict[_Step, list[_Change]] = {}
+    for turn, run in enumerate(runs):
+        for before, after in pairwise(run):
+            numbers, dates = (before.release, after.release), tuple(filter(None, (before.date, after.date)))
+            small = over_time(before.table, after.table, numbers, limit)
+            found += [replace(one, dates=dates if one.releases == numbers else dates[::-1]) for one in small]
+            about = after.table.name.rpartition(": ")[2]
+            change = only_change(before.table, after.table)
+            changes.setdefault((before.when, after.when, about), []).append((numbers, dates, change))
+        progress((turn + 1) / len(runs))
+    return found, list(_singles(changes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +219,9 @@ def _runs(tables: Mapping[int, Sequence[CountTable]], series: Series) -> tuple[l
     places = dict(zip(series.numbers, series.releases, strict=True))
     paths = [places[number].tables.path for number in order]
     dates = dates_of([path.name.lower() for path in paths if path is not None])
-    when: Mapping[int, object] = dict(zip(order, dates or order, strict=False))
+    when: dict[int, object] = {number: number for number in order}
     if len(dates) == len(order):
+        when = dict(zip(order, dates, strict=True))
         order = [number for _, _, number in sorted(zip(dates, range(len(order)), order, strict=True))]
     runs: dict[tuple[object, ...], list[_Version]] = {}
     notes: dict[str, None] = {}
