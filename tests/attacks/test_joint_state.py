@@ -98,7 +98,7 @@ def test_a_state_keeps_no_true_value_and_no_quasi_identifier(tmp_path: Path) -> 
 
 
 def test_people_whom_the_joint_attack_exposes_are_left_out(tmp_path: Path) -> None:
-    """Few are exposed and the policy lets rows go: the release is mended, and says so."""
+    """Few are exposed and the policy lets rows go: the release is repaired, and says so."""
     values = ["flu", "asthma", "gout"] * 8
     people = pl.DataFrame({"p": range(25), "age": [40] * 25, "ill": [*values, "HIV"]})
     plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")

@@ -174,7 +174,7 @@ def test_a_folder_that_goes_away_before_the_commit(
     assert reissue("publish", "1.csv", *BEGIN).code == 0
     (tmp_path / "out").mkdir()
     gone = after(anonymize, lambda: shutil.rmtree(tmp_path / "out"))
-    monkeypatch.setattr(sys.modules["reissue.publishing.repair.mending"], "anonymize", gone)
+    monkeypatch.setattr(sys.modules["reissue.publishing.repair"], "anonymize", gone)
     outcome = reissue("publish", "2.csv", *WORK, "--out", "out/2.csv", "--report", "2.html")
     assert (outcome.code, "cannot be written" in outcome.err) == (2, True), outcome.err
     assert not (tmp_path / "2.html").exists()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from reissue.counting import Counts
 from reissue.ledger import Ledger
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.joining import join_groups, joinable
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
-from reissue.publishing.repair.joining import join_groups, joinable
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import measure

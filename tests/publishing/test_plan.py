@@ -378,7 +378,7 @@ def test_it_is_a_door_of_the_library() -> None:
 
 @dataclass(eq=False)
 class Scripted(_Search):
-    """A search whose rehearsals are written down: what a setting costs, whether it needs mending, and has room."""
+    """A search whose rehearsals are written down: what a setting costs, whether it needs repair, and has room."""
 
     script: dict[str, tuple[float, bool, bool]] = field(default_factory=dict)
 

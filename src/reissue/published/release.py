@@ -26,7 +26,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.published.counts_table import refuse_counts
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.averages import STATISTICS, Averages
-from reissue.release.form import Form
+from reissue.release.form import DEFAULT_FORM, Form
 from reissue.release.presences import Presences, presences_of
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
 from reissue.requirements import Requirement
@@ -335,7 +335,7 @@ def read_published(data: Any, schema: Schema, *, dialect: Dialect = FOUND, as_te
         return data
     tables = read_tables(data, schema, dialect=dialect, as_text=as_text)
     if tables.counts:
-        return PublishedRelease(tables, schema, Form.GENERALIZED)
+        return PublishedRelease(tables, schema, DEFAULT_FORM)
     refuse_counts(tables, schema, "the table" if tables.path is None else f"'{tables.path}'")
     return PublishedRelease(tables, schema, _form(tables, schema))
 
@@ -349,7 +349,7 @@ def _form(tables: Tables, schema: Schema) -> Form:
         return Form.TWO_TABLES
     main = tables.main
     if GROUP in schema.columns or not tables.numbered:
-        return Form.GENERALIZED
+        return DEFAULT_FORM
     quasi = [name for name in schema.quasi if name in main.columns]
     alike = main.select(GROUP, *quasi).n_unique() == main[GROUP].n_unique()
     if alike and SLOT not in schema.columns and tables.slotted:

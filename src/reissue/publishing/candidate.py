@@ -39,7 +39,7 @@ from reissue.publishing.gate import Attackable, GateResult
 from reissue.publishing.longevity import longevity
 from reissue.publishing.price import BUDGET, Price, PriceRequest, TriedChange, try_changes
 from reissue.publishing.refusal import RefusedError, problems_of, refusal, short_series, too_costly
-from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.publishing.repair import Attempt, make_and_repair
 from reissue.publishing.turn import PublicationInMemory, Turn
 from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
@@ -169,7 +169,7 @@ class Candidate(Attempt):
 
     def tried(self, change: Change, progress: Callable[[float], None]) -> TriedChange:
         """What a change gives: the release is made with it, repaired and attacked."""
-        other, release, found = make_and_mend(self.changed(change).with_drawn_values(), Candidate.attack, progress)
+        other, release, found = make_and_repair(self.changed(change).with_drawn_values(), Candidate.attack, progress)
         price = other.price(release, found)
         problems = problems_of(release, found.findings, other.policy, found.uncompared)
         lost = {name: price.losses.get(name, 1.0) for name in self.schema.quasi}
@@ -279,7 +279,7 @@ def publish_candidate(
     began = time.monotonic()
     _refuse_short(candidate)
     try:
-        made, release, found = make_and_mend(candidate.with_drawn_values(), Candidate.attack, progress, draws=_DRAWS)
+        made, release, found = make_and_repair(candidate.with_drawn_values(), Candidate.attack, progress, draws=_DRAWS)
         when_made(release)
         again = candidate.turn.again
         if again is not None:

@@ -26,7 +26,7 @@ from reissue.ledger.recorded import sent_of
 from reissue.published import PublishedRelease, Tables, open_counts
 from reissue.published.counts_table import linked
 from reissue.published.series import Series
-from reissue.release.release import Form
+from reissue.release.form import DEFAULT_FORM
 from reissue.schema import Schema
 
 __all__ = ["OutputCheck", "OutputProblem", "OutputRules", "check_magnitudes", "check_output"]
@@ -219,7 +219,7 @@ def _compared(
 ) -> list[OutputProblem]:
     """Hidden cells that totals tell, and differences from earlier tables."""
     schema = plan or Schema.of_columns(quasi=list(tables[0].dimensions), sensitive=[])
-    newest = PublishedRelease(replace(opened, counts=tuple(tables)), schema, Form.GENERALIZED)
+    newest = PublishedRelease(replace(opened, counts=tuple(tables)), schema, DEFAULT_FORM)
     earlier = [] if ledger is None else [one for one in sent_of(ledger.releases) if one.counts]
     before = [] if ledger is None else [ledger.published(one, schema) for one in earlier]
     last = 1 if ledger is None else len(ledger.releases) + 1

@@ -24,7 +24,7 @@ from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.store import MissingFileError
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
-from reissue.release.form import Form
+from reissue.release.form import DEFAULT_FORM, Form
 from reissue.release.release import Release
 from reissue.release.states import unpack_state
 from reissue.requirements import Requirement
@@ -141,7 +141,7 @@ def run_gate(
 def _of_randomized(candidate: "_Candidate", judged: "Judged", progress: Callable[[float], None]) -> GateResult:
     """The exact posterior decides; attacks that the policy names are run beside it on the values as published."""
     policy, release = candidate.policy, candidate.release
-    panel = [SLOTS] if release.form == Form.PANEL else []
+    panel = [SLOTS] if release.form.seats else []
     names = [name for name in dict.fromkeys([*(policy.attacks or ()), *panel]) if name != judged.finding.attack]
     others = []
     for turn, name in enumerate(names):
@@ -153,7 +153,7 @@ def _of_randomized(candidate: "_Candidate", judged: "Judged", progress: Callable
     return GateResult(Findings((finding, *others)), {})
 
 
-def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) -> list[str]:
+def gate_attacks(policy: Policy, schema: Schema, form: Form = DEFAULT_FORM) -> list[str]:
     """The attacks that a release must withstand.
 
     Those of the policy, the joint one wherever people have names, and for a panel the one that follows its slots. Where

@@ -46,7 +46,6 @@ from reissue.randomized import (
     side_table,
 )
 from reissue.randomized.draws import pick, uniform
-from reissue.release.form import Form
 from reissue.release.release import SIDE, Boxes, DrawnValues, Release
 from reissue.schema import Schema
 
@@ -174,7 +173,7 @@ def with_side_table(release: Release, drawn: Drawn, rows: Ints) -> Release:
 
     The class of a row follows from its published quasi-identifiers, so it tells nothing that these do not.
     """
-    if release.draft.form != Form.GENERALIZED or release.counterfeits or release.order is None:
+    if release.draft.form.numbered or release.counterfeits or release.order is None:
         raise InternalError(
             "Randomized values were grouped by a method that does not go with them. Please report this."
         )

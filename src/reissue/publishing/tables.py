@@ -38,8 +38,8 @@ from reissue.publishing.attack import attack
 from reissue.publishing.gate import Attackable, run_gate
 from reissue.publishing.refusal import problems_of, refusal
 from reissue.publishing.turn import as_json, day_of, first_schema, turn
+from reissue.release.form import DEFAULT_FORM
 from reissue.release.presences import Presences
-from reissue.release.release import Form
 from reissue.release.states import pack_state
 from reissue.schema import Schema
 
@@ -238,8 +238,8 @@ def publish_table(
         frame, tables = _opened(data, plan, rules, dialect)
         frame = frame if shown is None else shown
         margins = _margins(tables, plan, register, ledger)
-        published = PublishedRelease(Tables({"release": frame}, counts=tables, margins=margins), plan, Form.GENERALIZED)
-        candidate = Attackable(plan, Form.GENERALIZED, frame.height, policy.require, lambda: published, counts=True)
+        published = PublishedRelease(Tables({"release": frame}, counts=tables, margins=margins), plan, DEFAULT_FORM)
+        candidate = Attackable(plan, DEFAULT_FORM, frame.height, policy.require, lambda: published, counts=True)
         found = run_gate(ledger, sent_of(releases), candidate, policy, asked, number, progress)
         problems = problems_of(None, found.findings, policy, found.uncompared)
         if problems:

@@ -7,7 +7,7 @@ form that combines them anew is understood wherever releases are checked, attack
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["Form"]
+__all__ = ["DEFAULT_FORM", "Form"]
 
 _NUMBERED = ", as the column 'group' numbers them; the worst group decides."
 
@@ -114,3 +114,7 @@ class Form(Enum):
     def apart(self) -> bool:
         """Whether sensitive values stand in a second table, counted by group."""
         return self.value.apart
+
+
+DEFAULT_FORM = Form.GENERALIZED
+"""The form of a release that names none: of drafts, of tables to check, and of files that show no groups."""

@@ -18,7 +18,7 @@ from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import Place, stage_tables
 from reissue.release.averages import Averages
-from reissue.release.form import Form
+from reissue.release.form import DEFAULT_FORM, Form
 from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -71,7 +71,7 @@ class Draft:
     cuts: tuple[Codes, ...] | None = None
     """Global recoding: one cut per quasi-identifier. None: every group is published as a box of its own, the lowest
     nodes that hold its values, or their ranges where the taxonomy `runs`."""
-    form: Form = Form.GENERALIZED
+    form: Form = DEFAULT_FORM
     """How the groups are published."""
     looks: Codes | None = None
     """Of a permuted release: row, then counterfeit, to those that are generalized alike. None: they are exact."""
@@ -297,7 +297,7 @@ class Release:
     def private_copy(self) -> pl.DataFrame:
         """The published table with the identifier of each row, for the holder's own checks. Never to be handed out."""
         name = self.schema.identifier
-        if name is None or self.order is None or self.draft.form != Form.GENERALIZED or self.counterfeits:
+        if name is None or self.order is None or self.draft.form.numbered or self.counterfeits:
             raise InputError(
                 "A private copy needs an identifier in the schema and a release of one table without counterfeits."
             )

@@ -26,6 +26,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.protection import TOGETHER
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.published.counted import open_counted
+from reissue.release.form import DEFAULT_FORM
 from reissue.release.release import Release
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
@@ -121,7 +122,7 @@ class Check:
     groups: int
     measures: tuple[Measure, ...]
     verdicts: tuple[CheckResult, ...] = ()
-    form: Form = Form.GENERALIZED
+    form: Form = DEFAULT_FORM
     """The form in which the table was taken to be published."""
     risk: Risk | None = None
     """The risk of re-identification."""

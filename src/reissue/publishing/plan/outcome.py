@@ -514,7 +514,8 @@ class Plan:
         """What it costs where providers are not to learn about each other's people."""
         fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         apart = next((one for one in fine if one.setting.keeps_providers_apart), None)
-        if apart is None or best.setting.keeps_providers_apart:
+        several = any(one.setting.for_providers for one in self.outcomes)
+        if apart is None or not several or best.setting.keeps_providers_apart:
             return []
         cost = f"{apart.setting.words}, at {apart.loss or 0:.1%} information loss"
         return [

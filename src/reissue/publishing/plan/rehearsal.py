@@ -35,7 +35,7 @@ from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_re
 from reissue.publishing.plan.waves import SIMULATED, Dynamics, Waves, continued, read_waves
 from reissue.publishing.posterior import judge
 from reissue.publishing.randomizing import draw_values, with_side_table
-from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.publishing.repair import Attempt, make_and_repair
 from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -207,7 +207,7 @@ class Rehearsal:
         try:
             turns = _TURNS if Trait.JOINABLE in find(self.setting.method).traits else _LEAVING_OUT
             repaired = turns if self.repaired else 1
-            wave, release, found = make_and_mend(wave, _WaveAttempt.attack, turns=repaired)
+            wave, release, found = make_and_repair(wave, _WaveAttempt.attack, turns=repaired)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:

@@ -180,7 +180,12 @@ class Setting:
     @property
     def keeps_providers_apart(self) -> bool:
         """Whether no provider learns more about the others' people than any recipient does."""
-        return self.randomized or self.method == "providers" or bool(self.options.get("apart"))
+        return self.randomized or self.for_providers
+
+    @property
+    def for_providers(self) -> bool:
+        """Whether it is tried only where several providers contribute records."""
+        return self.method == "providers" or bool(self.options.get("apart"))
 
 
 _OWN_SHARE = 0.9

@@ -1,4 +1,4 @@
-"""Groups joined with their neighbours: what is mended of a partition, where it is broken and nowhere else.
+"""Groups joined with their neighbours: what is repaired of a partition, where it is broken and nowhere else.
 
 Groups that are published alike are one to whoever reads them; so each is joined with the nearest that looks otherwise:
 the one with which all rows of both lose least. O(groups joined x groups x attributes).

@@ -13,7 +13,7 @@ from reissue._arrays import Ints
 from reissue.errors import NotMetError
 from reissue.methods.cohorts.bounds import companions
 from reissue.policy import Policy
-from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.publishing.repair import Attempt, make_and_repair
 from reissue.release.release import Release
 from reissue.utility import measure
 from tests.methods.test_cohorts import SCHEMA, stream
@@ -66,9 +66,9 @@ def test_the_whole_cohort_of_an_exposed_person_is_left_out_at_once() -> None:
         asked.append(release.table.rows)
         return Found(ids[:1].to_numpy() if len(asked) == 1 else np.zeros(0, np.int64))
 
-    mended, release, _ = make_and_mend(attempt, attack)
+    repaired, release, _ = make_and_repair(attempt, attack)
     assert together.sum() > 1
-    assert mended.repairs.left_out == together.sum()
+    assert repaired.repairs.left_out == together.sum()
     assert asked == [len(ids), len(ids) - together.sum()]
     assert release.table.ids is not None
     assert not set(release.table.ids.to_list()) & set(ids.filter(together).to_list())
@@ -84,10 +84,10 @@ def test_for_someone_who_is_gone_the_cohorts_beside_are_left_out_as_far_as_that_
         nobody = np.zeros(0, np.int64)
         return Found(np.array([-7]), ids[:1].to_numpy()) if release.table.rows == len(ids) else Found(nobody)
 
-    mended, _, _ = make_and_mend(attempt, attack)
-    assert mended.repairs.left_out == together.sum() > 1
-    mended, _, _ = make_and_mend(replace(attempt, policy=policy(1 / len(ids))), attack)
-    assert mended.repairs.left_out == 0
+    repaired, _, _ = make_and_repair(attempt, attack)
+    assert repaired.repairs.left_out == together.sum() > 1
+    repaired, _, _ = make_and_repair(replace(attempt, policy=policy(1 / len(ids))), attack)
+    assert repaired.repairs.left_out == 0
 
 
 def test_where_not_all_can_be_left_out_some_are_and_it_is_tried_again() -> None:
@@ -103,8 +103,8 @@ def test_where_not_all_can_be_left_out_some_are_and_it_is_tried_again() -> None:
         seen.append(one.table.rows)
         return Found(exposed.to_numpy() if len(seen) == 1 else np.zeros(0, np.int64))
 
-    mended, _, _ = make_and_mend(replace(attempt, policy=few, reserve=0.0), attack)
-    assert mended.repairs.left_out == together.sum()
+    repaired, _, _ = make_and_repair(replace(attempt, policy=few, reserve=0.0), attack)
+    assert repaired.repairs.left_out == together.sum()
     assert len(seen) == 2
 
 
@@ -119,11 +119,11 @@ def test_where_joining_does_not_help_who_gives_a_leaver_away_is_left_out() -> No
         here = one.mentioned(beside).any()
         return Found(np.array([-7]) if here else np.zeros(0, np.int64), beside)
 
-    mended, release, found = make_and_mend(attempt, attack)
+    repaired, release, found = make_and_repair(attempt, attack)
     assert not len(found.exposed)
-    assert mended.repairs.left_out == 2
+    assert repaired.repairs.left_out == 2
     assert release.suppressed == 0
-    assert "others who have left" in " ".join(mended.repairs.sentences)
+    assert "others who have left" in " ".join(repaired.repairs.sentences)
 
 
 def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
@@ -138,10 +138,10 @@ def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
         hidden = one.widened is not None and one.widened.sum() > 15 and not one.repairs.left_out
         return Found(np.zeros(0, np.int64) if hidden else ids[:1].to_numpy())
 
-    mended, _, found = make_and_mend(attempt, attack)
+    repaired, _, found = make_and_repair(attempt, attack)
     assert not len(found.exposed)
     assert max(without) == 1, "it was tried"
-    assert mended.repairs.left_out == 0
+    assert repaired.repairs.left_out == 0
 
 
 def test_what_repair_would_cost_is_bounded_and_said() -> None:
@@ -157,16 +157,16 @@ def test_what_repair_would_cost_is_bounded_and_said() -> None:
         made.append(release)
         return Found(ids[:1].to_numpy())
 
-    mended, release, found = make_and_mend(attempt, attack)
+    repaired, release, found = make_and_repair(attempt, attack)
     assert len(found.exposed) == 1
     first, last = measure(made[0]).loss, measure(release).loss
     assert first <= last <= first + 0.02
-    assert mended.repairs.lost == first
-    assert mended.repairs.asked is not None
-    assert mended.repairs.asked > first + 0.02
-    assert f"{mended.repairs.asked:.3f} instead of {first:.3f}" in mended.repairs.price
+    assert repaired.repairs.lost == first
+    assert repaired.repairs.asked is not None
+    assert repaired.repairs.asked > first + 0.02
+    assert f"{repaired.repairs.asked:.3f} instead of {first:.3f}" in repaired.repairs.price
     free = replace(attempt, policy=replace(attempt.policy, repair=1.0))
-    assert not make_and_mend(free, attack)[0].repairs.price
+    assert not make_and_repair(free, attack)[0].repairs.price
 
 
 def test_the_few_who_are_exposed_are_left_out_one_turn_after_the_other() -> None:
@@ -180,10 +180,10 @@ def test_the_few_who_are_exposed_are_left_out_one_turn_after_the_other() -> None
         here = ids.filter(ids.is_in(one.table.ids.implode()))  # type: ignore[union-attr]
         return Found(here[:1].to_numpy() if one.repairs.left_out < 4 else np.zeros(0, np.int64))
 
-    mended, release, found = make_and_mend(attempt, attack)
+    repaired, release, found = make_and_repair(attempt, attack)
     assert not len(found.exposed)
-    assert mended.repairs.left_out == 4
-    assert mended.repairs.joins == 0
+    assert repaired.repairs.left_out == 4
+    assert repaired.repairs.joins == 0
     assert release.table.rows == len(ids) - 4
 
 
@@ -201,15 +201,15 @@ def test_who_is_near_the_limit_is_brought_away_from_it_if_that_helps(method: str
 
     def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
         attacked.append(release)
-        mended = one.widened is not None or bool(one.repairs.left_out)
-        near = nobody if helps and mended else ids[:1].to_numpy()
-        return Found(nobody, near=near, other=other and mended)
+        repaired = one.widened is not None or bool(one.repairs.left_out)
+        near = nobody if helps and repaired else ids[:1].to_numpy()
+        return Found(nobody, near=near, other=other and repaired)
 
-    mended, release, _ = make_and_mend(attempt, attack)
+    repaired, release, _ = make_and_repair(attempt, attack)
     assert len(attacked) == 2
     taken = helps and not other
     assert release is attacked[taken]
-    assert bool(mended.repairs.sentences) == taken
+    assert bool(repaired.repairs.sentences) == taken
 
 
 def test_a_release_that_exposes_nobody_is_kept_where_nobody_can_be_left_out() -> None:
@@ -224,13 +224,13 @@ def test_a_release_that_exposes_nobody_is_kept_where_nobody_can_be_left_out() ->
     ids = attempt.table.ids
     assert ids is not None
     near = Found(np.zeros(0, np.int64), near=ids[:1].to_numpy())
-    mended, release, found = make_and_mend(attempt, lambda *_: near)
+    repaired, release, found = make_and_repair(attempt, lambda *_: near)
     assert found is near
     assert release.groups
-    assert not mended.repairs.left_out
+    assert not repaired.repairs.left_out
 
 
-def test_a_random_method_begins_anew_where_mending_does_not_suffice() -> None:
+def test_a_random_method_begins_anew_where_repair_does_not_suffice() -> None:
     attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.0))
     seen: list[int] = []
 
@@ -238,12 +238,12 @@ def test_a_random_method_begins_anew_where_mending_does_not_suffice() -> None:
         seen.append(one.draw)
         return Found(np.array([-7] if one.draw < 2 else [], np.int64), np.zeros(0, np.int64))
 
-    mended, _, found = make_and_mend(attempt, attack, draws=4)
+    repaired, _, found = make_and_repair(attempt, attack, draws=4)
     assert not len(found.exposed)
-    assert mended.draw == max(seen) == 2
-    assert len(make_and_mend(attempt, attack, draws=2)[2].exposed) == 1, "it gives up"
+    assert repaired.draw == max(seen) == 2
+    assert len(make_and_repair(attempt, attack, draws=2)[2].exposed) == 1, "it gives up"
     plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool"}))
-    assert make_and_mend(replace(attempt, policy=plain), attack, draws=4)[0].draw == 0, "nothing in it is random"
+    assert make_and_repair(replace(attempt, policy=plain), attack, draws=4)[0].draw == 0, "nothing in it is random"
 
 
 def test_what_one_draw_cannot_meet_another_may() -> None:
@@ -258,9 +258,9 @@ def test_what_one_draw_cannot_meet_another_may() -> None:
         return Found(np.zeros(0, np.int64))
 
     attempt = Unlucky(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.0))
-    assert make_and_mend(attempt, attack, draws=4)[0].draw == 3, "the last one"
+    assert make_and_repair(attempt, attack, draws=4)[0].draw == 3, "the last one"
     with pytest.raises(NotMetError):
-        make_and_mend(attempt, attack)
+        make_and_repair(attempt, attack)
 
 
 @pytest.mark.parametrize(
@@ -287,12 +287,12 @@ def test_every_method_is_mended_where_it_hurts(method: str, require: str, option
         untouched = one.table.rows == len(ids) and one.widened is None
         return Found(ids[:1].to_numpy() if untouched else np.zeros(0, np.int64))
 
-    mended, _, found = make_and_mend(attempt, attack)
+    repaired, _, found = make_and_repair(attempt, attack)
     assert not len(found.exposed)
-    assert mended.repairs.sentences
-    rows = mended.mentioned(ids[:1].to_numpy())
-    assert not rows.any() or (mended.widened is not None and bool(mended.widened[rows].all()))
-    assert mended.repairs.left_out + mended.repairs.rows < 0.5 * len(ids)
+    assert repaired.repairs.sentences
+    rows = repaired.mentioned(ids[:1].to_numpy())
+    assert not rows.any() or (repaired.widened is not None and bool(repaired.widened[rows].all()))
+    assert repaired.repairs.left_out + repaired.repairs.rows < 0.5 * len(ids)
 
 
 def test_records_of_a_table_that_only_grows_are_not_left_out() -> None:
@@ -303,9 +303,9 @@ def test_records_of_a_table_that_only_grows_are_not_left_out() -> None:
     def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
         return Found(one.table.ids[:1].to_numpy())  # type: ignore[index]
 
-    mended, _, found = make_and_mend(attempt, attack)
+    repaired, _, found = make_and_repair(attempt, attack)
     assert len(found.exposed) == 1
-    assert not mended.repairs.sentences
+    assert not repaired.repairs.sentences
 
 
 @pytest.mark.parametrize(("repair", "out"), [(1.0, 2), (0.0, 1)])
@@ -325,6 +325,6 @@ def test_people_near_the_limit_are_mended_with_the_exposed_where_the_price_allow
         here = [people[: int(one.mentioned(people).any())] for people in (exposed, near)]
         return Found(here[0], near=here[1])
 
-    mended, _, found = make_and_mend(attempt, attack)
+    repaired, _, found = make_and_repair(attempt, attack)
     assert not len(found.exposed)
-    assert mended.repairs.left_out == out
+    assert repaired.repairs.left_out == out

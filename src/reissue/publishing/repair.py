@@ -1,14 +1,14 @@
-"""Repair: a release that exposes few people is mended where it hurts, and attacked again.
+"""Repair: a release that exposes few people is repaired where it hurts, and attacked again.
 
 First the exposed people are left out, and those who give away somebody who has left, as far as the policy's `suppress`
 goes: only a group that does not meet the requirement without them is joined with a neighbour. Where they may not be
 left out, or that helps nobody, their groups are joined with neighbours, where the method's groups may be joined, and
 each time with more of them. So nobody else pays with larger groups. What joining may cost is bounded by the policy's
 `repair`: beyond it the release stays as it was, and is refused. Where a random method still exposes somebody, all of it
-is tried again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same
+is tried again with other random numbers. What `publish` sends out and what `plan` rehearses are repaired by the same
 code; a rehearsal has one draw only, so that there is room to go on.
 
-People near the limit are mended with them, as far as that brings them away from it: when they have left, what becomes
+People near the limit are repaired with them, as far as that brings them away from it: when they have left, what becomes
 known of others may expose them, and then nothing helps any more. `plan` rehearses with the same distance.
 """
 
@@ -28,13 +28,13 @@ from reissue.methods import find
 from reissue.methods.registry import Trait
 from reissue.policy import Policy
 from reissue.publishing.anonymize import anonymize
-from reissue.publishing.repair.joining import Joined, join_groups, joinable
+from reissue.publishing.joining import Joined, join_groups, joinable
 from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import measure
 
-__all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_mend"]
+__all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_repair"]
 
 _TURNS = 9
 """How often a release is attacked at most."""
@@ -43,7 +43,7 @@ _MOST = 3
 _RESERVE = 0.5
 """The share of what may be left out that is kept for people whom the joint attack would expose."""
 FEW = 0.05
-"""Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
+"""Where more people than this share of the table are exposed, nothing is repaired: the method does not fit."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Repairs:
 
     @property
     def price(self) -> str:
-        """Why the release was not mended to the end, with both prices; nothing where cost was no reason."""
+        """Why the release was not repaired to the end, with both prices; nothing where cost was no reason."""
         if self.asked is None or self.lost is None:
             return ""
         return (
@@ -197,46 +197,46 @@ A = TypeVar("A", bound=Attempt)
 R = TypeVar("R", bound=Attacked)
 
 
-def make_and_mend(
+def make_and_repair(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None] = lambda _: None,
     turns: int = _TURNS,
     draws: int = 1,
 ) -> tuple[A, Release, R]:
-    """A release as far as it can be mended, the attempt that made it, and what attacks find in it.
+    """A release as far as it can be repaired, the attempt that made it, and what attacks find in it.
 
     `turns` is how often it is attacked at most, `draws` how often a random method may begin anew where that does not
     suffice.
     """
-    return _by_draws(attempt, partial(_mended_in_turns, attack=attack, progress=progress, turns=turns), draws)
+    return _by_draws(attempt, partial(_repaired_in_rounds, attack=attack, progress=progress, turns=turns), draws)
 
 
-def _by_draws(attempt: A, mend: Callable[[A], tuple[A, Release, R]], draws: int) -> tuple[A, Release, R]:
+def _by_draws(attempt: A, repair: Callable[[A], tuple[A, Release, R]], draws: int) -> tuple[A, Release, R]:
     """Mended by one draw after the other, until nobody is exposed, or too many are."""
     last = draws - 1 if Trait.RANDOM in find(attempt.policy.method).traits else 0
     for draw in range(last):
         try:
-            made = mend(replace(attempt, draw=draw, further=last - draw))
+            made = repair(replace(attempt, draw=draw, further=last - draw))
         except NotMetError:
             break  # chance seldom decides that: one draw more
         if not _few(attempt, made[2].exposed):
             return made
-    return mend(replace(attempt, draw=last))
+    return repair(replace(attempt, draw=last))
 
 
 def _few(attempt: Attempt, people: Ints) -> bool:
-    """Whether there are some people, and so few that it is worth mending."""
+    """Whether there are some people, and so few that it is worth a repair."""
     return 0 < len(people) <= FEW * attempt.rows
 
 
-def _mended_in_turns(
+def _repaired_in_rounds(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None],
     turns: int,
 ) -> tuple[A, Release, R]:
-    """Mended in turns until nobody is exposed or near to it, or nothing more can be mended."""
+    """Mended in turns until nobody is exposed or near to it, or nothing more can be repaired."""
     release = _made(attempt, lambda done: progress(done / 3))
     safe: tuple[A, Release, R] | None = None
     before, leaving = None, True
@@ -250,20 +250,20 @@ def _mended_in_turns(
             (attempt, release, found), leaving = before, False
         if turn + 1 == turns:
             break
-        mended, price = _mended_by_price(attempt, release, found, leaving=leaving)
-        if mended is None:
+        repaired, price = _repaired_by_price(attempt, release, found, leaving=leaving)
+        if repaired is None:
             attempt = attempt if price is None or safe is not None else replace(attempt, repairs=price)
             break
-        fewer = joinable(release) and mended[0].repairs.left_out > attempt.repairs.left_out
+        fewer = joinable(release) and repaired[0].repairs.left_out > attempt.repairs.left_out
         before = (attempt, release, found) if fewer else None
-        attempt, release = mended
+        attempt, release = repaired
     return safe or (attempt, release, found)
 
 
-def _mended_by_price(
+def _repaired_by_price(
     attempt: A, release: Release, found: Attacked, *, leaving: bool
 ) -> tuple[tuple[A, Release] | None, Repairs | None]:
-    """The next attempt, mended for those near the limit too if that can be had, else for the exposed alone.
+    """The next attempt, repaired for those near the limit too if that can be had, else for the exposed alone.
 
     Where neither can be had, what it would have cost, if that was the reason.
     """
@@ -273,14 +273,14 @@ def _mended_by_price(
         if not _few(attempt, people) or not (found.withstood or len(exposed)):
             continue
         try:
-            mended = _mended(attempt, release, found, people, leaving=leaving)
+            repaired = _repaired(attempt, release, found, people, leaving=leaving)
         except (NotMetError, RequirementError):
             if people is exposed:
                 raise
             continue  # the method cannot do without those near the limit
-        price = None if mended is None else _price(attempt, release, mended)
-        if mended is not None and price is None:
-            return (_with_loss(attempt, release, mended[0]), mended[1]), None
+        price = None if repaired is None else _price(attempt, release, repaired)
+        if repaired is not None and price is None:
+            return (_with_loss(attempt, release, repaired[0]), repaired[1]), None
     return None, price
 
 
@@ -290,19 +290,19 @@ def _in_vain(before: Attacked, found: Attacked) -> bool:
     return bool(same) or len(found.exposed) > len(before.exposed)
 
 
-def _with_loss(attempt: Attempt, release: Release, mended: A) -> A:
+def _with_loss(attempt: Attempt, release: Release, repaired: A) -> A:
     """With what the release lost before its groups were joined."""
-    joined = mended.repairs.groups > attempt.repairs.groups
+    joined = repaired.repairs.groups > attempt.repairs.groups
     lost = measure(release, queries=0).loss if joined and attempt.repairs.lost is None else attempt.repairs.lost
-    return replace(mended, repairs=replace(mended.repairs, lost=lost))
+    return replace(repaired, repairs=replace(repaired.repairs, lost=lost))
 
 
-def _price(attempt: Attempt, release: Release, mended: tuple[Attempt, Release]) -> Repairs | None:
+def _price(attempt: Attempt, release: Release, repaired: tuple[Attempt, Release]) -> Repairs | None:
     """Both prices where joining groups costs more than the policy allows; else None."""
-    if mended[0].repairs.groups <= attempt.repairs.groups:
+    if repaired[0].repairs.groups <= attempt.repairs.groups:
         return None
     lost = measure(release, queries=0).loss if attempt.repairs.lost is None else attempt.repairs.lost
-    asked = measure(mended[1], queries=0).loss
+    asked = measure(repaired[1], queries=0).loss
     if asked <= lost + attempt.policy.repair:
         return None
     return replace(attempt.repairs, lost=lost, asked=asked)
@@ -318,8 +318,10 @@ def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
     return replace(attempt, reserve=0.0).anonymize(progress)
 
 
-def _mended(attempt: A, release: Release, found: Attacked, exposed: Ints, *, leaving: bool) -> tuple[A, Release] | None:
-    """The next attempt, mended where some people are exposed; None where nothing can be."""
+def _repaired(
+    attempt: A, release: Release, found: Attacked, exposed: Ints, *, leaving: bool
+) -> tuple[A, Release] | None:
+    """The next attempt, repaired where some people are exposed; None where nothing can be."""
     broken = _broken(attempt, release, found, exposed)
     steady = find(attempt.policy.method).left_out_with is not None and bool(broken.any())
     # A method that leaves whole cohorts out is run with the same random numbers again: nothing else must change.
@@ -335,7 +337,7 @@ def _mended(attempt: A, release: Release, found: Attacked, exposed: Ints, *, lea
 
 
 def _broken(attempt: Attempt, release: Release, found: Attacked, exposed: Ints) -> Bools:
-    """The rows to be mended: those of the exposed people, and of all who must be left out with them.
+    """The rows to be repaired: those of the exposed people, and of all who must be left out with them.
 
     Where none of these is in the table, what becomes known of those beside them exposes them: then it is their rows.
     """

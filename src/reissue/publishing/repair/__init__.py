@@ -1,1 +1,0 @@
-"""Repair: what is done to a release that exposes few people, before it is refused."""
