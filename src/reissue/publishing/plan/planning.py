@@ -512,15 +512,17 @@ def plan(
     stopped = search.run(sensible_settings(known, limits) if chosen is None else chosen)
     search.know_groups()
     found = search.so_far()
+    recommended = recommended_of(found.outcomes, room)
+    grouped = recommended is not None and not recommended.setting.randomized
     return replace(
         found,
-        recommended=recommended_of(found.outcomes, room),
+        recommended=recommended,
         guess=guess,
         untried=tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
         stopped=stopped,
         updates={} if schema.updates else dict(known.schema.updates),
-        learnt=search.learnt(),
-        lasting=search.lasting(rng, guess=guess),
+        learnt=search.learnt() if grouped else "",
+        lasting=search.lasting(rng, guess=guess) if grouped else "",
     )
 
 

@@ -117,8 +117,12 @@ class _WaveAttempt(Attempt):
         """Make the release, unless it has too many counterfeits."""
         release = super().anonymize(progress)
         real = release.table.rows - release.suppressed
-        if release.counterfeits > (self.policy.counterfeits or 0) * real:
-            raise _TooManyError(f"It needs {release.counterfeits:,} counterfeits for {real:,} records.")
+        allowed = int((self.policy.counterfeits or 0) * real)
+        if release.counterfeits > allowed:
+            raise _TooManyError(
+                f"It needs {release.counterfeits:,} counterfeits for {real:,} records. A rehearsal allows {allowed:,}, "
+                "fewer than the policy, since later waves may need more."
+            )
         return release
 
     def memory(self) -> Memory | None:
