@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,19 @@ def test_values_are_permuted_inside_groups() -> None:
         assert Counter(rows["disease"]) == Counter(["flu", "=cmd()", None, "asthma"])
     paired = {(note, disease) for note, disease in out.select("note", "disease").iter_rows()}
     assert paired != set(PEOPLE.select("note", "disease").rows())
+
+
+def test_a_form_that_combines_properties_anew_is_written_as_they_say() -> None:
+    """Generalized rows in one table and values apart: no form of ours, and every property holds by itself."""
+    anew = SimpleNamespace(boxes=True, numbered=True, apart=True, seats=False, label="boxes in two tables")
+    release, numbered = release_of(form=anew), release_of(form=Form.NUMBERED)
+    assert list(release.tables) == ["quasi", "sensitive"]
+    assert (
+        release.tables["quasi"].drop(GROUP).unique().height
+        == numbered.tables["release"].select("city", "age", "note").unique().height
+    )
+    joined = release.tables["sensitive"].select(pl.exclude("count").repeat_by("count").explode())
+    assert joined["disease"].cast(pl.String).sort().equals(numbered.tables["release"]["disease"].cast(pl.String).sort())
 
 
 @pytest.mark.parametrize("options", [{}, {"form": Form.TWO_TABLES}, {"form": Form.PERMUTED}, {"form": Form.NUMBERED}])

@@ -198,7 +198,7 @@ def _world(one: Outcome, plan: Plan) -> tuple[str, ...]:
     first = (">" if view.recommended else "", values if one.setting.randomized else _EXACT, view.words)
     if not one.steps:
         return (*first, view.outcome, *["–"] * 4)
-    further = "–" if one.room is None else f"{one.room} of {plan.further}"
+    further = "–" if one.room is None or not plan.further else f"{one.room} of {plan.further}"
     return (*first, f"{view.releases} of {plan.waves}", further, view.probability, view.average, view.queries)
 
 

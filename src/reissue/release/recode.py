@@ -28,7 +28,15 @@ def tables_of(
     _refuse_names(table, draft)
     order = shuffled(draft, rng) if order is None else order
     tables = (_generalized if draft.form.boxes else _bucketized)(table, draft, boxes, order, rng)
+    tables = _in_two(tables, list(table.schema.sensitive)) if draft.form.apart else tables
     return {name: _only_shown(frame) for name, frame in tables.items()}
+
+
+def _in_two(tables: dict[str, pl.DataFrame], sensitive: list[str]) -> dict[str, pl.DataFrame]:
+    """Rows without sensitive values, and the values of each group counted in a table of their own."""
+    whole = tables["release"]
+    others = {name: frame for name, frame in tables.items() if name != "release"}
+    return {"quasi": whole.drop(sensitive), "sensitive": _counted(whole.select(GROUP, *sensitive)), **others}
 
 
 def _only_shown(frame: pl.DataFrame) -> pl.DataFrame:
@@ -125,12 +133,11 @@ def _bucketized(
         added = _fakes(table, draft, fakes, others, rng)
         whole = _mixed(whole, added.insert_column(0, joined), rng)
         tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
-    sensitive = list(table.schema.sensitive)
-    if not draft.form.apart:
+    if not draft.form.apart:  # else the values stand in no row
+        sensitive = list(table.schema.sensitive)
         by_group = whole.select(GROUP, *sensitive)[rng.permutation(whole.height)].sort(GROUP, maintain_order=True)
         whole = whole.sort(GROUP).with_columns(by_group.select(sensitive))[rng.permutation(whole.height)]
-        return {"release": whole, **tables}
-    return {"quasi": whole.drop(sensitive), "sensitive": _counted(whole.select(GROUP, *sensitive)), **tables}
+    return {"release": whole, **tables}
 
 
 def _counted(values: pl.DataFrame) -> pl.DataFrame:

@@ -167,7 +167,10 @@ def read_groups(
         return replace(_by_people(key, values, people, domain), column=named, harmless=harmless)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
-    boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
+    boxes = None
+    if published.form.boxes and by is None:
+        shown, group = (published.main, pl.Series(published.group)) if published.tables.apart else (rows, key)
+        boxes = (shown.select(schema.quasi), group)
     runs, times = _runs(key * domain.size + values, domain.size, weights), published.tables.times
     return CheckedGroups(runs, domain, boxes, times, column=named, harmless=harmless)
 

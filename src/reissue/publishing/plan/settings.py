@@ -239,7 +239,7 @@ def _drawn(waves: Waves, limits: Limits) -> list[Setting]:
 
     The adversary is taken to know who is who: what is learned does not depend on the groups, so larger ones only lose.
     """
-    known = limits.prior != PRIORS[0] and len(waves.tables) > 1
+    known = limits.prior != PRIORS[0] and waves.given > 1  # of simulated waves the rates are made up
     asked: dict[str, Any] = {"against": [ALIKE, DEPARTURES], "departures": waves.departures} if known else {}
     return [Setting("pool", f"k={_FIRST_SIZE}", {}, RANDOMIZED, asked)] if waves.fewest >= 2 * _FIRST_SIZE else []
 
