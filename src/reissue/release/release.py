@@ -261,7 +261,7 @@ class Release:
         """What went out, in one sentence."""
         rows = self.table.rows - self.suppressed
         made = f"Release by the method {self.method}, which meets {self.requirement}"
-        left = f"{self.suppressed:,} suppressed records, {self.counterfeits:,} counterfeits"
+        left = f"{plural(self.suppressed, 'suppressed record')}, {plural(self.counterfeits, 'counterfeit')}"
         return f"{made}: {rows:,} rows in {self.groups:,} groups, {left}."
 
     __repr__ = __str__  # the fields would show what is private

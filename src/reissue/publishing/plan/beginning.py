@@ -34,8 +34,10 @@ _ONE_WAVE = (
     "`reissue plan WAVE1 WAVE2 --schema SCHEMA --write --force`, before the second release."
 )
 _SEVERAL = (
-    "People have several rows: `reissue anonymize` makes groups of different people. No policy was proposed, for plans "
-    "and ledgers need one row per person."
+    "People have several rows. One release of all rows: `reissue anonymize` makes groups of different people. A series "
+    "needs one row per person, so no policy was proposed. To keep the last row of each, replace `several_rows = true` "
+    'by `several_rows = false`, add `repeated = {"NAME" = "last"}` to the section `[clean]`, with the '
+    "identifier for NAME, and run `reissue plan WAVE... --schema SCHEMA --write`."
 )
 _FIRST = (
     "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
