@@ -61,8 +61,8 @@ CODES = _words("zip zipcode postcode postal plz postleitzahl")
 """Words for codes whose first characters say most."""
 SENSITIVE = _words(
     "disease diagnosis diagnoses diag icd condition illness disorder symptom treatment therapy drug medication hiv "
-    "befund befunde salary income wage earnings wealth debt credit religion political party orientation crime offense conviction "
-    "grade diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung therapie behandlung medikament "
+    "salary income wage earnings wealth debt credit religion political party orientation crime offense conviction "
+    "grade befund befunde diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung therapie behandlung medikament "
     "medikation gehalt einkommen lohn verdienst brutto netto vermogen schulden konfession partei straftat urteil "
     "diagnostic maladie salaire revenu diagnostico enfermedad salario sueldo ingreso"
 )

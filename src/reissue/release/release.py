@@ -22,6 +22,7 @@ from reissue.release.form import DEFAULT_FORM, Form
 from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
+from reissue.words import plural
 
 __all__ = [
     "COUNT",
