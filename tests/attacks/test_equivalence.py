@@ -16,11 +16,12 @@ from reissue.attacks.findings import Status
 from reissue.counting import Histogram
 from reissue.errors import InputError, SchemaError
 from reissue.papers.equivalence.attack import domino
-from reissue.papers.equivalence.components import Component, _by_weights, no_values_fit, worlds
+from reissue.papers.equivalence.components import Component, _by_weights, no_values_fit
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.papers.equivalence.groups import ValueGroups
 from reissue.papers.equivalence.propagation import propagate
 from reissue.papers.tracking.membership import Membership, membership
+from reissue.papers.worlds import worlds_of
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.publishing.personal import personal_risks
@@ -295,7 +296,7 @@ def test_values_that_no_world_fits(seed: int) -> None:
         shown = Histogram(ends, value.astype(np.int64), shows[where, value], 3)
         groups = ValueGroups(starts, member.astype(np.int64), np.arange(4))
         nobody = np.full(len(one.classes), -1, np.int64)
-        fits, _ = worlds(Component(one.inside, shows, one.values, one.classes, one.size))
+        fits, _ = worlds_of(one.inside, shows, 5_000)
         assert fits is not None
         impossible = no_values_fit(groups, shown, nobody)
         assert not (impossible and len(fits))

@@ -9,7 +9,7 @@ what others gave of them too (see `people`). Where that happens, coalitions are 
 All groups are judged at once for m = 0, 1, 2, ... until one is broken (see `papers.coalition.contributions`): that is
 the smallest size. Of the coalitions of that size one is named that leaves a group with fewest records of others, and
 among those one that exposes most people: of all coalitions where they are few, else of those found. In one group that
-decided, all five search strategies are run, and their checks are reported.
+decided, all search strategies are run, and their checks are reported.
 """
 
 from collections.abc import Iterable, Sequence

@@ -37,8 +37,9 @@ from reissue.counting.histogram import Histogram
 from reissue.counting.segments import ranges
 from reissue.papers.equivalence.exact import BucketHistory, least_by_pattern
 from reissue.papers.equivalence.groups import ValueGroups
+from reissue.papers.worlds import worlds_of
 
-__all__ = ["Component", "Solved", "contradicts_truth", "no_values_fit", "solve", "worlds"]
+__all__ = ["Component", "Solved", "contradicts_truth", "no_values_fit", "solve"]
 
 
 _LARGEST = 6000
@@ -160,7 +161,7 @@ def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Sol
     told, exact, linear = np.zeros(len(sizes), np.bool_), True, True
     programs, steps = _PROGRAMS, _ALL_STEPS
     for number, one in enumerate(_components(groups, shows, sizes, limit)):
-        found, taken = (None, 0) if one is None else worlds(one, min(_STEPS, steps))
+        found, taken = (None, 0) if one is None else worlds_of(one.inside, one.shows, min(_STEPS, steps))
         steps -= taken
         if one is None:
             exact = linear = False
@@ -215,31 +216,6 @@ def _component(groups: ValueGroups, shows: Histogram, sizes: Ints, chosen: Ints)
 
 
 # --- all worlds ------------------------------------------------------------------------------------------------------
-
-
-def worlds(one: Component, most: int = _STEPS) -> tuple[Ints | None, int]:
-    """All ways to give every class a value, worlds x classes, and the steps taken; None where they would be more."""
-    order = np.argsort(-(one.inside > 0).sum(axis=0), kind="stable")
-    found: list[list[int]] = []
-    waiting: list[tuple[list[int], Ints]] = [([], one.shows)]
-    steps = 0
-    while waiting:
-        given, left = waiting.pop()
-        if len(given) == len(order):
-            found.append(given)
-            continue
-        own = one.inside[:, order[len(given)]]
-        here = own > 0
-        for value in np.flatnonzero((left[here] >= own[here, np.newaxis]).all(axis=0)).tolist():
-            rest = left.copy()
-            rest[:, value] -= own
-            waiting.append(([*given, value], rest))
-        steps += 1
-        if steps > most:
-            return None, steps
-    made = np.empty((len(found), len(order)), np.int64)
-    made[:, order] = np.array(found, np.int64).reshape(len(found), len(order))
-    return made, steps
 
 
 def _scattered(component: int, found: Ints) -> NDArray[np.uint64]:

@@ -15,11 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.errors import CannotRunError
 from reissue.papers.mechanism.possible import ENOUGH, Parts, steps
+from reissue.papers.worlds import worlds_of
 
 __all__ = ["MOST_WORLDS", "Condition", "SeriesWorlds", "conditioned"]
 
 MOST_WORLDS = 50_000
-"""Worlds of a part, at most: some seconds and 100 MB."""
+"""Worlds of a part, at most."""
+_STEPS = 4 * MOST_WORLDS
+"""Partial worlds that are gone through for them, at most: some seconds and 100 MB."""
 _BATCH = 4096
 _NEAREST = 32
 """So many worlds with one part drawn anew are tried first: if none fits, fewer than one in ten does, most likely."""
@@ -53,33 +56,11 @@ class SeriesWorlds:
     def worlds(self, people: Ints) -> Codes | None:
         """All worlds of some people whose groups hold nobody else (worlds x people); None if there are too many."""
         groups = self.groups[:, people]
-        used, number = np.unique(groups, return_inverse=True)
-        number = number.reshape(groups.shape) - int(used[0] < 0)
-        values = np.flatnonzero(self.stock[used[used >= 0]].sum(axis=0))
-        left = self.stock[used[used >= 0]][:, values].astype(np.int16)[np.newaxis]
-        found = np.empty((1, 0), np.int32)
-        order = _by_group(number)
-        for person in order:
-            own = number[number[:, person] >= 0, person]
-            world, value = np.nonzero((left[:, own] > 0).all(axis=1))
-            if len(world) > MOST_WORLDS:
-                return None
-            left = left[world]
-            left[np.arange(len(world))[:, np.newaxis], own, value[:, np.newaxis]] -= 1
-            found = np.column_stack([found[world], value.astype(np.int32)])
-        back = np.argsort(order)
-        return np.asarray(values[found[:, back]], np.int32)
-
-
-def _by_group(groups: Ints) -> list[int]:
-    """People in an order that fills one group after the other, always the one with the fewest people left."""
-    left = [set(np.flatnonzero((groups == group).any(axis=0)).tolist()) for group in range(int(groups.max()) + 1)]
-    order: list[int] = []
-    while left:
-        fresh = min(left, key=len)
-        order += sorted(fresh)
-        left = [people - fresh for people in left if people is not fresh]
-    return order
+        used = np.unique(groups[groups >= 0])
+        values = np.flatnonzero(self.stock[used].sum(axis=0))
+        inside = (groups[np.newaxis] == used[:, np.newaxis, np.newaxis]).any(axis=1).astype(np.int64)
+        found, _ = worlds_of(inside, self.stock[used][:, values], _STEPS)
+        return None if found is None or len(found) > MOST_WORLDS else np.asarray(values[found], np.int32)
 
 
 def _tied(size: int, one: Ints, other: Ints) -> Ints:
