@@ -71,19 +71,6 @@ class ValueDistributions:
 
     def spread(self, place: Ints, width: int) -> tuple[Ints, Floats]:
         """Values and shares of places, padded to one width: arrays with a last axis of that width."""
-        if len(self.widths) * width > 4 * len(self.value) + 1024:
-            return self._spread(place, width)
-        if width not in self._tables:
-            self._tables[width] = self._spread(np.arange(len(self.widths)), width)
-        value, share = self._tables[width]
-        return value.take(place, axis=0), share.take(place, axis=0)
-
-    @cached_property
-    def _tables(self) -> dict[int, tuple[Ints, Floats]]:
-        """All places padded to one width, where that is not much more than they hold: rows are then read at once."""
-        return {}
-
-    def _spread(self, place: Ints, width: int) -> tuple[Ints, Floats]:
         offset = np.arange(width)
         inside = offset < self.widths[place][..., np.newaxis]
         at = np.where(inside, self.starts[place][..., np.newaxis] + offset, 0)
