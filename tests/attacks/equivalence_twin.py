@@ -16,8 +16,7 @@ from reissue.papers.equivalence.attack import (
 )
 from reissue.papers.equivalence.components import contradicts_truth, no_values_fit, solve
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.groups import smaller
-from reissue.papers.equivalence.propagation import Equivalences, groups_of, propagate, propagations
+from reissue.papers.equivalence.groups import Equivalences, groups_of, propagate, propagations, smaller
 from reissue.papers.tracking.membership import Membership, membership, true_values
 from tests.attacks.posteriors import posteriors
 

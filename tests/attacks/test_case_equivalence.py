@@ -11,7 +11,7 @@ from reissue import anonymize, synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.papers.equivalence.case import two_groups
-from reissue.papers.equivalence.propagation import propagate
+from reissue.papers.equivalence.groups import propagate
 from reissue.papers.tracking.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack

@@ -18,8 +18,7 @@ from reissue.errors import InputError, SchemaError
 from reissue.papers.equivalence.attack import domino
 from reissue.papers.equivalence.components import Component, _by_weights, no_values_fit
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.groups import ValueGroups
-from reissue.papers.equivalence.propagation import propagate
+from reissue.papers.equivalence.groups import ValueGroups, propagate
 from reissue.papers.tracking.membership import Membership, membership
 from reissue.papers.worlds import worlds_of
 from reissue.published.series import Series

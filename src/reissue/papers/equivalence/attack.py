@@ -8,7 +8,7 @@ People whose value the policy declares harmless are not counted: whoever learns 
 Where the true value is not known, those count who may have a protected one.
 
 It starts from known membership (`tracking.membership`). Fine groups, of m-invariance or anyone's, are attacked by
-propagation (`propagation`), whole buckets exactly, by an integer program for each (`exact`), and what all groups say
+propagation (`groups`), whole buckets exactly, by an integer program for each (`exact`), and what all groups say
 together is solved for small components (`components`): of the first two releases, of the first three, and so on while
 that is little work, and of all of them. What a component showed once stays true, and components of few releases are
 small. Values that cannot have stayed are recognized by groups that contradict each other (`fixed_values`).
@@ -27,8 +27,7 @@ from reissue.errors import CannotRunError, InputError
 from reissue.papers.equivalence.case import CaseContext, case_of
 from reissue.papers.equivalence.components import contradicts_truth, no_values_fit, solve
 from reissue.papers.equivalence.exact import BucketHistory, buckets, cheapest
-from reissue.papers.equivalence.groups import Shown, smaller
-from reissue.papers.equivalence.propagation import Equivalences, falling, groups_of, propagations
+from reissue.papers.equivalence.groups import Equivalences, Shown, falling, groups_of, propagations, smaller
 from reissue.papers.second_look import confirm_buckets
 from reissue.papers.tracking.membership import Membership, histories_of_members, membership, true_values
 from reissue.papers.updates.attack import risks

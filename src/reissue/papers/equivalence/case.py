@@ -22,7 +22,7 @@ from reissue.attacks.stories import (
     value_text,
 )
 from reissue.papers.equivalence.exact import BucketHistory, Witness, witness
-from reissue.papers.equivalence.propagation import Equivalences, apart_from, rests
+from reissue.papers.equivalence.groups import Equivalences, apart_from, groups_of, rests
 from reissue.papers.tracking.membership import Membership
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -152,7 +152,7 @@ def _look(context: CaseContext, group: int) -> str:
 
 def _differing_in_one(members: Membership) -> Iterator[tuple[int, int]]:
     """Pairs of groups of one kind that differ in one person each: known people first, then small groups."""
-    rest = rests(members, np.arange(len(members.real)))
+    rest = rests(groups_of(members, np.arange(len(members.real))))
     order = np.argsort(rest, kind="stable")
     one, other = order[:-1], order[1:]
     same = (rest[one] == rest[other]) & (members.person[one] != members.person[other])
