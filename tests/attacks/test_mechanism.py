@@ -18,7 +18,7 @@ from reissue.attacks.findings import Status
 from reissue.counting import Domain
 from reissue.errors import InputError
 from reissue.papers.mechanism.attack import by_running, by_walking, possible_worlds
-from reissue.papers.mechanism.possible import Belief, Possible, enough, frame_signature, signature, weigh
+from reissue.papers.mechanism.possible import Possible, frame_signature, interval, signature, weigh
 from reissue.papers.mechanism.refusals import by_components, full_domain, median_splits
 from reissue.published import read_published
 from reissue.publishing.attack import attack
@@ -188,7 +188,7 @@ def test_pool_is_attacked_by_a_walk() -> None:
     """Of the worlds drawn none leads to a release of 80 people; nearly every exchange of two values does."""
     patients = next(Population(seed=2, people=80).months(1))
     release = ri.anonymize(patients, synth_schema(), "simple-l=2", method="pool", seed=0)
-    assert not enough(by_running(release, budget=300))
+    assert not by_running(release, budget=300).known.any()
     walked = by_walking(release, budget=300)
     assert walked is not None
     assert walked.walked
@@ -280,7 +280,7 @@ def test_a_sample_comes_with_an_error_that_holds_the_truth() -> None:
     sample = weigh(possible, keep, budget=3000, sample=True, rng=np.random.default_rng(1))
     assert sample.sampled
     assert not truth.sampled
-    low, high = sample.bounds(sample.posterior, sample.posterior.size)
+    low, high = interval(sample.posterior, sample.kept, sample.posterior.size)
     assert ((low <= truth.posterior + 1e-9) & (truth.posterior <= high + 1e-9)).all()
     assert whole.worlds == possible.number
 
@@ -314,7 +314,7 @@ def test_no_sample_is_drawn_where_not_even_the_nearest_worlds_lead_to_the_releas
     assert len(nearest) < 256
     assert all((world != possible.values).sum() == 2 for world in nearest)
     assert all(sorted(world) == sorted(possible.values) for world in nearest)
-    assert not enough(belief)
+    assert not belief.known.any()
 
 
 def test_free_worlds_are_weighed_by_the_published_shares() -> None:
@@ -322,11 +322,6 @@ def test_free_worlds_are_weighed_by_the_published_shares() -> None:
     belief = weigh(possible, lambda worlds: np.ones(len(worlds), bool), budget=100)
     assert belief.worlds == 4
     assert belief.posterior == pytest.approx(np.tile([0.25, 0.75], (2, 1)))
-
-
-def test_bounds_of_an_enumeration_are_the_posterior_itself() -> None:
-    belief = Belief(np.array([[0.5]]), 10, 10, 10, sampled=False)
-    assert belief.bounds(np.array([0.5]))[0].tolist() == [0.5]
 
 
 def test_the_finding() -> None:

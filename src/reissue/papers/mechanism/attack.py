@@ -36,9 +36,7 @@ from reissue.methods.registry import Trait, find
 from reissue.papers.mechanism.again import made_again, runner
 from reissue.papers.mechanism.possible import (
     Belief,
-    Parts,
     Possible,
-    enough,
     frame_signature,
     interval,
     signature,
@@ -204,7 +202,7 @@ def by_walking(
     budget: int = BUDGET,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
-) -> Parts | None:
+) -> Belief | None:
     """What is believed among the tables that exchanges of values within groups reach from the original.
 
     None where the method draws random numbers or changes values, or no single exchange leads to the release.
@@ -263,7 +261,7 @@ def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bo
 class Linked:
     """What knowing the algorithm tells about one release."""
 
-    parts: Parts
+    parts: Belief
     believed: Floats
     """People x sensitive value sets."""
     shares: Floats
@@ -309,7 +307,7 @@ class Linked:
             "worlds": worlds if worlds < 10**15 else float(f"{worlds:.3e}") if worlds < 10**300 else 1e300,
             "tried": self.parts.tried,
             "kept": self.parts.kept,
-            "sampled": bool((self.parts.support >= 0).any()),
+            "sampled": self.parts.sampled,
             "walked": self.parts.walked,
             "unknown": int((~self.known).sum()),
         }
@@ -411,21 +409,17 @@ def refusals_of(ready: Ready) -> list[Refusal]:
     return full_domain(ready.source) if ready.way == Way.LATTICE else []
 
 
-def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Parts:
+def _run_again(source: Release, knowledge: Knowledge, budget: int) -> Belief:
     """All people at once, by running the algorithm; by a random walk where hardly any world drawn leads there."""
     belief = by_running(
         source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
     )
-    if belief.sampled and not enough(belief):
+    if belief.sampled and not belief.known.all():
         walked = by_walking(
             source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
         )
-        if walked is not None:
-            return walked
-    people = len(source.draft.groups)
-    support = np.full(people, belief.kept if belief.sampled else -1)
-    known = np.full(people, enough(belief))
-    return Parts(belief.posterior, support, known, belief.worlds, belief.tried, belief.kept)
+        return belief if walked is None else walked
+    return belief
 
 
 def _believed(posterior: Floats, release: Release, asked: Bools, kept: Bools) -> tuple[Floats, Floats]:

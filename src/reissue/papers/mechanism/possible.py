@@ -30,10 +30,8 @@ from reissue.release.release import Draft
 __all__ = [
     "ENOUGH",
     "Belief",
-    "Parts",
     "Possible",
     "Signature",
-    "enough",
     "frame_signature",
     "interval",
     "signature",
@@ -224,19 +222,26 @@ def _permutations(values: list[int]) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of everyone when only some worlds are kept."""
+    """What is believed of everyone, and how it was found."""
 
     posterior: Floats
     """People x values."""
-    kept: int
-    tried: int
+    support: Ints
+    """Person to how many sampled worlds the belief rests on; -1 where all worlds were enumerated."""
+    known: Bools
+    """Person to whether enough worlds were kept to say anything."""
     worlds: int
-    """How many there are."""
-    sampled: bool
+    """How many there are: of all components together; where nothing was refused, all that the release allows."""
+    tried: int
+    """0 where nothing was refused: then every world leads to the release."""
+    kept: int
+    walked: bool = False
+    """Whether they were found by a random walk."""
 
-    def bounds(self, share: Floats, tests: int = 1) -> tuple[Floats, Floats]:
-        """Where shares of the kept worlds really lie, with 95% confidence in all of several tests."""
-        return interval(share, self.kept, tests) if self.sampled else (share, share)
+    @property
+    def sampled(self) -> bool:
+        """Whether some of it rests on a sample."""
+        return bool((self.support >= 0).any())
 
 
 def interval(share: Floats, kept: Ints | int, tests: int = 1) -> tuple[Floats, Floats]:
@@ -271,7 +276,7 @@ def weigh(
     rng = rng or np.random.default_rng(0)
     nearest = possible.nearest(_NEAREST, rng) if sampled else np.empty((0, 0), np.int32)
     if len(nearest) and not keep(nearest).any():
-        return Belief(hits, 0, len(nearest), possible.number, sampled)
+        return _of_everyone(hits, 0, len(nearest), possible.number, sampled=True)
     source = _sample(possible, budget, rng) if sampled else possible.every()
     for worlds, weights in source:
         fits = keep(worlds)
@@ -281,7 +286,15 @@ def weigh(
         progress(tried / (budget if sampled else possible.number))
         if sampled and not kept and tried >= _TASTE:
             break
-    return Belief(hits / max(weight, np.finfo(np.float64).tiny), kept, tried, possible.number, sampled)
+    posterior = hits / max(weight, np.finfo(np.float64).tiny)
+    return _of_everyone(posterior, kept, tried, possible.number, sampled=sampled)
+
+
+def _of_everyone(posterior: Floats, kept: int, tried: int, worlds: int, *, sampled: bool) -> Belief:
+    """What all kept worlds say together of everyone."""
+    people = len(posterior)
+    known = np.full(people, kept >= (ENOUGH if sampled else 1))
+    return Belief(posterior, np.full(people, kept if sampled else -1), known, worlds, tried, kept)
 
 
 def _sample(possible: Possible, budget: int, rng: np.random.Generator) -> Iterator[tuple[Codes, Floats]]:
@@ -294,30 +307,6 @@ def _sample(possible: Possible, budget: int, rng: np.random.Generator) -> Iterat
 
 ENOUGH = 30
 """Independent worlds without which a sample says nothing."""
-
-
-def enough(belief: Belief) -> bool:
-    """Whether so many worlds were kept that something can be said."""
-    return belief.kept >= (ENOUGH if belief.sampled else 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """What is believed of everyone, and how it was found."""
-
-    posterior: Floats
-    """People x values."""
-    support: Ints
-    """Person to how many sampled worlds the belief rests on; -1 where all worlds were enumerated."""
-    known: Bools
-    """Person to whether enough worlds were kept to say anything."""
-    worlds: int
-    """Worlds of all components together; where nothing was refused, all that the release allows."""
-    tried: int
-    """None where nothing was refused: then every world leads to the release."""
-    kept: int
-    walked: bool = False
-    """Whether they were found by a random walk."""
 
 
 _SWAPS = 64
@@ -333,7 +322,7 @@ def walk(
     budget: int,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
-) -> "Parts":
+) -> Belief:
     """What is believed among the worlds that exchanges of values reach from the published one, by a random walk.
 
     A step exchanges values within groups, some pairs at a time. Worlds that no such steps reach are not seen.
@@ -352,7 +341,7 @@ def walk(
         start, inside, values, exchange, keep, budget=budget, most=_SWAPS, progress=progress
     )
     known, worlds = support >= ENOUGH, possible.number_up_to(10**300)
-    return Parts(posterior, support, known, worlds, budget, taken, walked=True)
+    return Belief(posterior, support, known, worlds, budget, taken, walked=True)
 
 
 def steps(

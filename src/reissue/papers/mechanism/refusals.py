@@ -31,7 +31,7 @@ from reissue.data.table import Table
 from reissue.errors import CannotRunError
 from reissue.methods.lattice.lattice import Ladder, whole
 from reissue.methods.lattice.measures import MEASURES
-from reissue.papers.mechanism.possible import Parts, Possible, enough, weigh
+from reissue.papers.mechanism.possible import Belief, Possible, weigh
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -162,26 +162,25 @@ def by_components(
     budget: int = 20_000,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
-) -> Parts:
+) -> Belief:
     """What is believed when every refused grouping must have broken the requirement; a budget for each component."""
     rng = rng or np.random.default_rng(0)
     posterior = possible.shares
     support, known = np.full(len(possible.groups), -1), np.ones(len(possible.groups), np.bool_)
     if not refusals:
         progress(1.0)
-        return Parts(posterior, support, known, possible.number_up_to(10**300), 0, 0)
+        return Belief(posterior, support, known, possible.number_up_to(10**300), 0, 0)
     worlds = tried = kept = 0
     parts = _components(possible, refusals)
     for number, (people, own) in enumerate(parts):
         part = Possible(possible.groups[people], possible.values[people], possible.domain).packed()
         belief = weigh(part, partial(_keep, own, requirement, possible.domain), budget=budget, rng=rng)
         worlds, tried, kept = worlds + belief.worlds, tried + belief.tried, kept + belief.kept
-        known[people] = enough(belief)
-        if enough(belief):
+        known[people], support[people] = belief.known, belief.support
+        if belief.known.all():
             posterior[people] = belief.posterior
-        support[people] = belief.kept if belief.sampled else -1
         progress((number + 1) / len(parts))
-    return Parts(posterior, support, known, worlds, tried, kept)
+    return Belief(posterior, support, known, worlds, tried, kept)
 
 
 def _keep(refusals: list[Refusal], requirement: Requirement, domain: Domain, worlds: Codes) -> Bools:

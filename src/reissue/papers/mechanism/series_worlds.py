@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.errors import CannotRunError
-from reissue.papers.mechanism.possible import ENOUGH, Parts, steps
+from reissue.papers.mechanism.possible import ENOUGH, Belief, steps
 from reissue.papers.worlds import worlds_of
 
 __all__ = ["MOST_WORLDS", "Condition", "SeriesWorlds", "conditioned"]
@@ -105,7 +105,7 @@ def conditioned(
     truth: Codes | None = None,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
-) -> tuple[Parts, Floats]:
+) -> tuple[Belief, Floats]:
     """Return what is believed of everyone, and what is without the conditions (people x values).
 
     Parameters
@@ -132,7 +132,7 @@ def conditioned(
     for one in filter(None, parts):
         alone[one.people] = one.posterior(values)
     solved = np.array([one is not None for one in parts])
-    found = Parts(alone.copy(), np.full(people, -1), solved[part_of], 0, 0, 0)
+    found = Belief(alone.copy(), np.full(people, -1), solved[part_of], 0, 0, 0)
     ties = [np.unique(part_of[one.people]) for one in conditions]
     first = np.concatenate([np.full(len(tie), tie[0]) for tie in ties]) if ties else np.empty(0, np.int64)
     of_part = _tied(len(parts), first, np.concatenate(ties) if ties else first)
@@ -161,7 +161,7 @@ def _part(series: SeriesWorlds, people: Ints) -> _Part | None:
 
 
 def _with(
-    found: Parts,
+    found: Belief,
     parts: list[_Part],
     conditions: list[Condition],
     part_of: Ints,
@@ -169,7 +169,7 @@ def _with(
     budget: int,
     truth: Codes | None,
     rng: np.random.Generator,
-) -> Parts:
+) -> Belief:
     """The beliefs, with one set of tied parts solved."""
     everyone = np.isin(part_of, chosen)
     posterior, support, known = found.posterior, found.support.copy(), found.known.copy()
@@ -188,7 +188,7 @@ def _with(
     believed, own, walked = tied.drawn(budget, truth, rng)
     posterior[everyone], support[everyone] = believed[everyone], own[everyone]
     known[everyone] = own[everyone] >= ENOUGH
-    return Parts(
+    return Belief(
         posterior,
         support,
         known,
@@ -201,7 +201,7 @@ def _with(
 
 @dataclass(eq=False)
 class _Tied:
-    """Parts that conditions tie together, and how many of their worlds were tried and kept."""
+    """Belief that conditions tie together, and how many of their worlds were tried and kept."""
 
     parts: list[_Part]
     conditions: list[Condition]
