@@ -106,7 +106,7 @@ def test_coalitions_one_by_one(text: str, records: Rows, m: int) -> None:
 def test_posteriors_by_whole_histories(seed: int) -> None:
     plain = replace(PLAIN, updates={"order": ["v0", "v1", "v2"]})
     series = Series.read(random_groups(seed, releases=3, changing=True), plain)
-    linked = histories_of_members(membership(series, Knowledge(), strangers=False))
+    linked = histories_of_members(membership(series, Knowledge(), others=False))
     model = read_updates(plain, linked.names)
     found = risks(linked, model)
     largest = np.zeros(len(linked.table))

@@ -124,13 +124,13 @@ def _region(job: Job, blind: Requirement, goal: Requirement, m: int) -> Draft:
     breaking, alike = _choose(counts, fine, goal, m)
     changed = _change(job, draft.groups, breaking, alike, goal)
     _refuse_shifted(goal, draft.groups[kept], changed[kept], job.table.domain)
-    told = {"breaking": len(breaking), "alike": len(alike), "changed": int((job.table.sensitive != changed).sum())}
+    counted = {"breaking": len(breaking), "alike": len(alike), "changed": int((job.table.sensitive != changed).sum())}
     return replace(
         draft,
         sensitive=changed if len(breaking) else None,
         form=Form.TWO_TABLES if job.options["tables"] == 2 else Form.GENERALIZED,
         cuts=None if job.options["tables"] == 2 else draft.cuts,
-        notes={**draft.notes, **told},
+        notes={**draft.notes, **counted},
     )
 
 

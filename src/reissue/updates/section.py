@@ -76,11 +76,11 @@ def _refuse_columns(schema: Schema, sections: Mapping[str, Section]) -> None:
     columns = schema.sensitive
     if not columns:
         raise SchemaError("[updates] describes a sensitive column; the schema names none.")
-    strangers = [key for key in schema.updates if key not in columns and isinstance(schema.updates[key], Mapping)]
-    strangers = [key for key in strangers if key not in _KEYS]
-    if strangers:
+    unknown = [key for key in schema.updates if key not in columns and isinstance(schema.updates[key], Mapping)]
+    unknown = [key for key in unknown if key not in _KEYS]
+    if unknown:
         raise SchemaError(
-            f"[updates.{strangers[0]}] names a column that is not sensitive." + nearest(strangers[0], columns)
+            f"[updates.{unknown[0]}] names a column that is not sensitive." + nearest(unknown[0], columns)
         )
     lacking = [name for name in columns if name not in sections]
     if lacking:

@@ -117,7 +117,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     found = in_threads(lambda release: _of_release(release, series, knowledge), series.releases)
     result = _of_one(series, found, knowledge.coalition) if knowledge.coalition else _of_any(found, series, knowledge)
     for records, requirement, _ in found:
-        if not records.told and (result.status == Status.WITHSTOOD or not requirement.growing):
+        if not records.identified and (result.status == Status.WITHSTOOD or not requirement.growing):
             raise CannotRunError(f"it {UNIDENTIFIED}", needs=["identifier"])
     return result
 

@@ -77,7 +77,7 @@ class ProviderRecords:
     """What the values of `contributions` stand for, where somebody has several in one group."""
     domain: Domain | None = None
     """Of the sensitive values, where those of `contributions` are sets."""
-    told: bool = True
+    identified: bool = True
     """Whether it is known which records of different providers are the same person's; else each is taken for one."""
 
     def known_to(self, members: Sequence[int]) -> list[int]:
@@ -143,9 +143,9 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         who, row = people
         found = held(groups[row], providers[row], values[row], who, domain, len(names))
         return _of_people(found, names, margins, look, domain)
-    told = people is not None or schema.several_rows is False or len(names) == 1
+    identified = people is not None or schema.several_rows is False or len(names) == 1
     given = Contributions.of_rows(groups, providers, values, domain, published.weights)
-    return ProviderRecords(given, names, margins, look, told=told)
+    return ProviderRecords(given, names, margins, look, identified=identified)
 
 
 def _of_people(
@@ -216,9 +216,9 @@ def _of_release(release: Release) -> ProviderRecords:
         given, mixed = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64), len(names))
         names += [COUNTERFEITS] if mixed else []
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
-    told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
+    identified = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
     contributions = Contributions.of_rows(*given, replace(table.domain, totals=totals))
-    return ProviderRecords(contributions, names, table.margins, look, told=told)
+    return ProviderRecords(contributions, names, table.margins, look, identified=identified)
 
 
 def _with_counterfeits(

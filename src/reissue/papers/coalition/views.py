@@ -2,7 +2,7 @@
 
 **Over a series**: what providers find out about others' people who know their own records in every release. One release
 at a time a coalition takes its records out and looks at what is left. Over a series it does better: the joint attack,
-with the coalition's own values known in every release. What it claims is claimed about other people only.
+with the coalition's own values known in every release. Its conclusions are about other people only.
 """
 
 from collections import Counter
@@ -136,12 +136,12 @@ def view_of(
     Without a `coalition` these are all of one provider, of two and so on, as long as they are few.
     """
     requirement = records.asked(requirement)
-    if not records.told:
+    if not records.identified:
         raise CannotRunError(f"m-privacy {UNIDENTIFIED}", needs=["identifier"])
     names = list(records.names)
-    strangers = set(coalition) - set(names)
-    if strangers:
-        raise InputError(f"The coalition names {plural(len(strangers), 'provider')} who gave no record to the release.")
+    unknown = set(coalition) - set(names)
+    if unknown:
+        raise InputError(f"The coalition names {plural(len(unknown), 'provider')} who gave no record to the release.")
     asked = (
         [tuple(sorted(names.index(one) for one in set(coalition)))]
         if coalition
@@ -264,15 +264,15 @@ def views_over_series(
     """
     gave = _contributed(series)
     names = list(gave)
-    strangers = set(coalition) - set(names)
-    if strangers:
-        raise InputError(f"The coalition names {plural(len(strangers), 'provider')} who gave no record to the series.")
+    unknown = set(coalition) - set(names)
+    if unknown:
+        raise InputError(f"The coalition names {plural(len(unknown), 'provider')} who gave no record to the series.")
     asked = [tuple(sorted(set(coalition)))] if coalition else _few(names)
     attack, views, limit = find(_ATTACK), [], 0.0
-    for turn, members in enumerate(((), *asked)):
+    for number, members in enumerate(((), *asked)):
 
-        def within(share: float, turn: int = turn) -> None:
-            progress((turn + min(share, 1.0)) / (len(asked) + 1))
+        def within(share: float, number: int = number) -> None:
+            progress((number + min(share, 1.0)) / (len(asked) + 1))
 
         found = run_attack(attack, series, Knowledge(coalition=members, progress=within))
         if found.reason is not None:

@@ -1,6 +1,6 @@
 """The deFinetti attack (Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009).
 
-Within a group the release says nothing about who has which value; but groups are not strangers to each other. If the
+Within a group the release says nothing about who has which value; but groups are not independent of each other. If the
 young have more often the flu than the old in other groups, then so they have in this one. The adversary learns the link
 between quasi-identifiers and sensitive value across groups, and sharpens the belief within each: bucketized releases
 show exact quasi-identifiers themselves, for generalized ones the adversary has them from an external table.

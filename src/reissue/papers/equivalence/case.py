@@ -157,8 +157,8 @@ def _differing_in_one(members: Membership) -> Iterator[tuple[int, int]]:
     one, other = order[:-1], order[1:]
     same = (rest[one] == rest[other]) & (members.person[one] != members.person[other])
     one, other = one[same], other[same]
-    strangers = 2 - members.real[members.person[one]].astype(np.int64) - members.real[members.person[other]]
-    ranked = np.lexsort((other, one, members.sizes[members.group[one]], strangers))
+    unknown = 2 - members.real[members.person[one]].astype(np.int64) - members.real[members.person[other]]
+    ranked = np.lexsort((other, one, members.sizes[members.group[one]], unknown))
     for place in ranked.tolist():
         pair = sorted(int(group) for group in (members.group[one[place]], members.group[other[place]]))
         people = [set(members.person[members.group == group].tolist()) for group in pair]

@@ -59,10 +59,10 @@ def contradicts_truth(groups: ValueGroups, shows: Histogram, classes: Ints, trut
     low, high = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
     np.minimum.at(low, classes[known], truth[known])
     np.maximum.at(high, classes[known], truth[known])
-    told = high >= 0
-    if (low[told] != high[told]).any():
+    decided = high >= 0
+    if (low[decided] != high[decided]).any():
         return True
-    inside = told[groups.member]
+    inside = decided[groups.member]
     values = int(max(high.max(), shows.values)) + 1
     now = np.unique(groups.of_member[inside] * values + high[groups.member[inside]], return_counts=True)
     then = shows.group * values + shows.value
@@ -158,7 +158,7 @@ class Solved:
 def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Solved:
     """What all small components show; `sizes` is class to its number of people."""
     least, scattered = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.uint64)
-    told, exact, linear = np.zeros(len(sizes), np.bool_), True, True
+    known, exact, linear = np.zeros(len(sizes), np.bool_), True, True
     programs, steps = _PROGRAMS, _ALL_STEPS
     for number, one in enumerate(_components(groups, shows, sizes, limit)):
         found, taken = (None, 0) if one is None else worlds_of(one.inside, one.shows, min(_STEPS, steps))
@@ -172,10 +172,10 @@ def solve(groups: ValueGroups, shows: Histogram, sizes: Ints, limit: int) -> Sol
                 least[one.classes], certain = _by_weights(one, limit)
                 programs, linear = programs - len(one.classes), linear and certain
         elif len(found):
-            told[one.classes], scattered[one.classes] = True, _scattered(number, one.values[found])
+            known[one.classes], scattered[one.classes] = True, _scattered(number, one.values[found])
         else:
             return Solved(least, exact=False, linear=False, contradicted=True)
-    some = np.flatnonzero(told)
+    some = np.flatnonzero(known)
     every = np.repeat(some, sizes[some])
     by_person, whole = _in_equal_sets(scattered[every], limit)
     np.maximum.at(least, every, by_person)  # classes are whole: of one class all have the same
@@ -261,7 +261,7 @@ def _in_disjoint(sets: Ints, sums: NDArray[np.uint64], people: int) -> Bools:
 
 
 def _by_weights(one: Component, limit: int) -> tuple[Ints, bool]:
-    """Class to the smallest e below the limit by definition 10, and whether the solver told all."""
+    """Class to the smallest e below the limit by definition 10, and whether the solver decided all."""
     patterns, of_class, weights = np.unique(one.inside.T, axis=0, return_inverse=True, return_counts=True)
     bucket = BucketHistory(patterns, weights, one.classes, balance=one.shows.T)
     least = least_by_pattern(bucket, limit)[of_class.reshape(-1)]

@@ -225,9 +225,9 @@ def tokens_of(groups: ValueGroups) -> Ints:
     keys = groups.of_member * size + groups.member
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    turn = np.empty(len(keys), np.int64)
-    turn[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
-    _, token, often = np.unique(turn * size + groups.member, return_inverse=True, return_counts=True)
+    rank = np.empty(len(keys), np.int64)
+    rank[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    _, token, often = np.unique(rank * size + groups.member, return_inverse=True, return_counts=True)
     rank = np.empty(len(often), np.int64)
     rank[np.argsort(often, kind="stable")] = np.arange(len(often))
     return rank[token]

@@ -63,8 +63,8 @@ from reissue.release.release import Counterfeits, Draft
 
 __all__ = ["Graphs", "KeptGraphs", "equivalence"]
 
-_TURN = 16
-"""A bucket's light edges are looked through for nodes to join in one release out of this many."""
+_EVERY = 16
+"""A bucket's history is contracted in one release out of this many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +181,9 @@ class Graphs:
         moved = np.flatnonzero(changed & (kept | begun))
         self._step(moved, arrived)
         self._join(self.gone[self.gone[:, 2] >= enough])
-        turn = moved[(self.release + moved) % _TURN == 0].tolist()
-        histories = {bucket: self._history(bucket) for bucket in turn}
-        self._replace(turn, {b: h.contract(self.limit, balanced=self.exact) for b, h in histories.items()})
+        due = moved[(self.release + moved) % _EVERY == 0].tolist()
+        histories = {bucket: self._history(bucket) for bucket in due}
+        self._replace(due, {b: h.contract(self.limit, balanced=self.exact) for b, h in histories.items()})
 
     def _begin(self, buckets: Ints) -> None:
         """Keep histories of these buckets from now on: all there was before is one node."""

@@ -230,13 +230,13 @@ def _series_worlds(releases: Sequence[Presences]) -> tuple[SeriesWorlds, list[In
     people = [np.array([number[text] for text in own.to_list()], np.int64) for own in texts]
     groups = np.full((len(releases), len(number)), -1, np.int64)
     stock: list[Ints] = []
-    for turn, (one, who) in enumerate(zip(releases, people, strict=True)):
+    for release, (one, who) in enumerate(zip(releases, people, strict=True)):
         shown = np.zeros((one.groups, len(names)), np.int64)
         values = np.array([place[name] for name in one.histogram.names], np.int64)
         shown[one.histogram.group, values[one.histogram.value]] = one.histogram.count
         if one.counterfeits.any() or (np.bincount(one.group, minlength=one.groups) != shown.sum(axis=1)).any():
             raise CannotRunError("a release holds records of nobody who is known, such as counterfeits.")
-        groups[turn, who[one.row]] = one.group + sum(len(before) for before in stock)
+        groups[release, who[one.row]] = one.group + sum(len(before) for before in stock)
         stock.append(shown)
     return SeriesWorlds(groups, np.concatenate(stock)), people, names
 
@@ -293,13 +293,13 @@ def _case(outcome: Linked, worlds: SeriesWorlds, names: list[str], asked: Bools,
     gain = np.where(outcome.known, (outcome.believed - outcome.shares).max(axis=1, initial=0.0), -1.0)
     person = int(np.lexsort((-np.round(gain, 9), -np.round(most, 9)))[0])
     column = int(outcome.believed[person].argmax())
-    turn = int(np.flatnonzero(worlds.groups[:, person] >= 0)[0])
-    stock = worlds.stock[worlds.groups[turn, person]]
+    release = int(np.flatnonzero(worlds.groups[:, person] >= 0)[0])
+    stock = worlds.stock[worlds.groups[release, person]]
     hits, size = int(stock[asked[column]].sum()), int(stock.sum())
     alone = outcome.shares[person, column]
     link = Link(
         "The adversary knows everyone's quasi-identifiers and groups, and how the releases were made.",
-        series.numbers[turn],
+        series.numbers[release],
         " or ".join(value_text(names[value]) for value in np.flatnonzero(asked[column] & (stock > 0)).tolist()),
         f"{hits:,} of {size:,} records show it",
         hits / size,

@@ -357,7 +357,7 @@ def steps(
 ) -> tuple[Floats, Ints, int]:
     """Walk from a world; return the posterior of people `inside`, everyone's support, and how many steps were taken.
 
-    `change` changes a world in place, in as many places as it is told, so that going back is as likely; a step is
+    `change` changes a world in place, in as many places as it is asked for, so that going back is as likely; a step is
     taken if the new world is kept (Metropolis). The first tenth finds out how many changes one step may try, at `most`,
     so that about half are taken, and is forgotten. A person's support is the number of independent worlds that the walk
     is worth, by the variance of means over its pieces.

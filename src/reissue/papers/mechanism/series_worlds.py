@@ -136,13 +136,13 @@ def conditioned(
     ties = [np.unique(part_of[one.people]) for one in conditions]
     first = np.concatenate([np.full(len(tie), tie[0]) for tie in ties]) if ties else np.empty(0, np.int64)
     of_part = _tied(len(parts), first, np.concatenate(ties) if ties else first)
-    turns = np.unique(of_part[first])
-    for turn, component in enumerate(turns.tolist()):
+    tied_parts = np.unique(of_part[first])
+    for done, component in enumerate(tied_parts.tolist()):
         chosen = np.flatnonzero(of_part == component)
         own = [one for one, tie in zip(conditions, ties, strict=True) if of_part[tie[0]] == component]
         inside = [parts[place] for place in chosen.tolist()]
         found = _with(found, [one for one in inside if one is not None], own, part_of, chosen, budget, truth, rng)
-        progress((turn + 1) / len(turns))
+        progress((done + 1) / len(tied_parts))
     return found, alone
 
 

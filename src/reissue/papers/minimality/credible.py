@@ -150,8 +150,8 @@ class _Attack:
         chosen = ~link.plain & ~link.open & ~self._broken_anyway()
         if self.rule.bounded and not self.rule.everything:
             caps = self.rule.caps(np.arange(link.domain.size))
-            looked = np.logical_or.reduce([cap.mask for cap in caps])
-            chosen &= np.bincount(counts.group, looked[counts.value], counts.total) > 0
+            capped = np.logical_or.reduce([cap.mask for cap in caps])
+            chosen &= np.bincount(counts.group, capped[counts.value], counts.total) > 0
         return chosen
 
     def _broken_anyway(self) -> Bools:

@@ -38,7 +38,7 @@ __all__ = [
     "true_values",
 ]
 
-_STRANGER = "\0"
+_UNKNOWN = "\0"
 """How the name of a record that nobody knows begins."""
 _ALONE = "\0#"
 """How a record that nobody knows, and that is in one release only, is named for a while."""
@@ -63,7 +63,7 @@ class Membership:
     label: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Group to its number in its own release; none if nobody knows."""
     identifiers: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
-    """Person to its identifier as text, or, for a stranger, to a name of its own."""
+    """Person to its identifier as text, or, of a record that nobody knows, to a name of its own."""
 
     @property
     def people(self) -> int:
@@ -97,9 +97,9 @@ class Membership:
         return np.unique(sums, return_inverse=True)[1].astype(np.int64)
 
 
-def membership(series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True) -> Membership:
-    """Everybody's group in every release; without `strangers` only people whom the adversary knows."""
-    return _numbered(_known_presences(series, knowledge or Knowledge()), strangers=strangers)
+def membership(series: Series, knowledge: Knowledge | None = None, *, others: bool = True) -> Membership:
+    """Everybody's group in every release; without `others` only people whom the adversary knows."""
+    return _numbered(_known_presences(series, knowledge or Knowledge()), others=others)
 
 
 def true_values(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
@@ -176,13 +176,13 @@ def _texts_of(counts: Sequence[TextCounts]) -> tuple[pl.Series, list[Ints]]:
     return names, np.split(number, np.cumsum([len(one.names) for one in counts])[:-1])
 
 
-def _numbered(releases: Sequence[Presences], *, strangers: bool) -> Membership:
+def _numbered(releases: Sequence[Presences], *, others: bool) -> Membership:
     """People, groups and values as numbers."""
     names, numbers = _texts_of([one.histogram for one in releases])
     shown = [np.flatnonzero(one.histogram.lengths) for one in releases]  # nobody is in a group that shows nothing
     starts = np.cumsum([0, *(len(one) for one in shown)])
     here = [_places(one, some, first) for one, some, first in zip(releases, shown, starts.tolist(), strict=False)]
-    parts = [_records(one, place, strangers=strangers) for place, one in enumerate(releases)]
+    parts = [_records(one, place, with_others=others) for place, one in enumerate(releases)]
     identifiers, person = ranked_texts(pl.concat([ids for ids, _, _ in parts]))
     group = np.concatenate([place[group] for place, (_, group, _) in zip(here, parts, strict=True)])
     real = np.zeros(len(identifiers), np.bool_)
@@ -215,11 +215,11 @@ def _places(known: Presences, shown: Ints, first: int) -> Ints:
     return place
 
 
-def _records(known: Presences, release: int, *, strangers: bool) -> tuple[pl.Series, Ints, Bools]:
+def _records(known: Presences, release: int, *, with_others: bool) -> tuple[pl.Series, Ints, Bools]:
     """The records of a release: whose each is, its group, and whether that is somebody known."""
     only = (np.bincount(known.row, minlength=len(known.ids)) == 1) & known.ids.is_not_null().to_numpy()
     ids, group = identifier_texts(known.ids.filter(only)), known.group[only[known.row]]
-    if not strangers:
+    if not with_others:
         return ids, group, np.ones(len(group), np.bool_)
     others = known.others
     if others is None:
@@ -229,14 +229,14 @@ def _records(known: Presences, release: int, *, strangers: bool) -> tuple[pl.Ser
                 "more people than records were found in a group: the tables are not of these releases."
             )
         others = np.repeat(np.arange(known.groups), missing)
-    names = pl.concat([ids, _strangers(known, len(others), release).alias(ids.name)])
+    names = pl.concat([ids, _names_of_others(known, len(others), release).alias(ids.name)])
     return names, np.concatenate([group, others]), np.arange(len(names)) < len(ids)
 
 
-def _strangers(known: Presences, number: int, release: int) -> pl.Series:
+def _names_of_others(known: Presences, number: int, release: int) -> pl.Series:
     """Names of the records of a release that are no known person's."""
     if known.lasting is not None:
-        return _STRANGER + known.lasting.cast(pl.String)
+        return _UNKNOWN + known.lasting.cast(pl.String)
     return _ALONE + pl.Series(range(number), dtype=pl.Int64).cast(pl.String) + f"\1{release}"
 
 
@@ -276,7 +276,7 @@ class PersonHistories:
 def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:
     """Everybody whom the adversary knows."""
     if knowledge.members is None:
-        return histories_of_members(membership(series, knowledge, strangers=False))
+        return histories_of_members(membership(series, knowledge, others=False))
     releases = _known_presences(series, knowledge)
     names, numbers = _texts_of([one.histogram for one in releases])
     ids, person = ranked_texts(pl.concat([identifier_texts(one.ids) for one in releases]))
