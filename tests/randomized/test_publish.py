@@ -114,7 +114,7 @@ def test_groups_and_classes_follow_from_what_is_published(tmp_path: Path) -> Non
     assert frame.group_by(quasi).len()["len"].min() >= 5  # type: ignore[operator]
 
 
-def test_exact_and_randomized_releases_do_not_follow_each_other(tmp_path: Path) -> None:
+def test_exact_releases_do_not_follow_randomized_ones(tmp_path: Path) -> None:
     first, second = months(2)
     with ledger_at(tmp_path) as ledger:
         ri.publish(first, ledger)
@@ -126,15 +126,21 @@ def test_exact_and_randomized_releases_do_not_follow_each_other(tmp_path: Path) 
         with pytest.raises(InputError, match="not those that this series"):
             ri.publish(second, ledger)
         assert len(ledger.releases) == 1
-    exact = ri.Ledger.create(
-        tmp_path / "exact.ledger",
-        ri.Schema.load(schema_file(tmp_path, '\n[policy]\nrequire = "k=5"\nlimit = 1\nattacks = ["correspondence"]\n')),
-    )
-    with exact as ledger:
+
+
+def test_people_whom_exact_releases_exposed_are_counted_apart(tmp_path: Path) -> None:
+    first, second = months(2)
+    policy = '\n[policy]\nrequire = "k=2"\nlimit = 1\nattacks = ["correspondence"]\n'
+    place = tmp_path / "exact.ledger"
+    with ri.Ledger.create(place, ri.Schema.load(schema_file(tmp_path, policy))) as ledger:
         ri.publish(first, ledger)
         ledger.amend(ri.Schema.load(schema_file(tmp_path)))
-        with pytest.raises(InputError, match="Begin a new series"):
-            ri.publish(second, ledger)
+        ri.publish(second, ledger)
+        finding = ledger.releases[-1].findings["posterior"]
+        assert finding.status == Status.WITHSTOOD
+        assert finding.details["prior_above"] > 0
+        assert finding.worst is not None
+        assert finding.worst <= 0.75
 
 
 def test_missing_and_new_values(tmp_path: Path) -> None:

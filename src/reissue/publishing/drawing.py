@@ -1,6 +1,7 @@
 """Randomized values for a candidate of a ledger: drawn from what the release before left, and judged."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from reissue.data.table import Table
@@ -8,6 +9,7 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger.pack import ENDINGS, Keep
 from reissue.ledger.recorded import Recorded, releases_of
 from reissue.policy import Policy
+from reissue.publishing.after_exact import ExactReleases
 from reissue.publishing.drawn_states import ShownValues, ValuesState
 from reissue.publishing.posterior import Judged, judge
 from reissue.publishing.randomizing import Drawn, draw_values, refuse_method
@@ -16,6 +18,10 @@ from reissue.release.states import pack_state, unpack_state
 
 __all__ = ["drawn_for", "files_of_drawn", "warnings_of_drawn"]
 
+_MARGINS = (None, 4.0, 16.0, 64.0, 1e9)
+"""After exact releases, what values of several people tell together cannot be foreseen. So values of people in them are
+drawn within such margins of the limits, one after the other until the joint attack finds nobody; by the last they tell
+nothing at all."""
 V = TypeVar("V", ValuesState, ShownValues)
 
 
@@ -24,17 +30,32 @@ def drawn_for(turn: Turn, table: Table) -> tuple[Drawn, Judged] | None:
     ledger, policy = turn.ledger, turn.policy
     last = turn.earlier[-1] if turn.earlier else None
     packed = None if last is None or "values" not in last.files else ledger.kept("values", last)
-    _refuse_change_of_values(policy, turn.earlier, packed)
+    _refuse_exact_values(policy, turn.earlier, packed)
     if not policy.draws:
         return None
     refuse_method(policy.method)
     if table.ids is None:
         raise SchemaError("Randomized values are kept for people: the schema must name an identifier.")
     before = None if packed is None else _unpacked(ValuesState, packed)
-    known: dict[str, Any] = {"key": ledger.key.derive("values")[:16], "number": turn.number}
-    drawn = draw_values(table, table.ids.to_numpy(), policy.randomized, before, **known)
+    exact = exact_before(turn)
+    known: dict[str, Any] = {"key": ledger.key.derive("values")[:16], "number": turn.number, "exact": exact}
     shown = {one.number: one.files.get("shown", "") for one in releases_of(turn.entries)}
-    return drawn, judge(drawn, policy, lambda one: _unpacked(ShownValues, ledger.store.read(shown[one])))
+
+    def read(number: int) -> ShownValues:
+        return _unpacked(ShownValues, ledger.store.read(shown[number]))
+
+    for margin in _MARGINS:
+        drawn = draw_values(table, table.ids.to_numpy(), policy.randomized, before, margin=margin, **known)
+        judged = judge(drawn, policy, read, exact=exact)
+        if exact is None or not len(judged.exposed):
+            break
+    return drawn, judged
+
+
+def exact_before(turn: Turn) -> ExactReleases | None:
+    """The exact releases with which the series began; None where it began with randomized ones."""
+    exact = list(takewhile(lambda one: "values" not in one.files, turn.earlier))
+    return ExactReleases.of(turn.ledger, exact, turn.schema, turn.policy) if exact else None
 
 
 def files_of_drawn(drawn: Drawn, keep: Keep) -> dict[str, str]:
@@ -83,15 +104,8 @@ def _unpacked(kind: type[V], packed: bytes) -> V:
     return state
 
 
-def _refuse_change_of_values(policy: Policy, earlier: Sequence[Recorded], packed: bytes | None) -> None:
-    """Stop where a series would go from exact to randomized values, or back."""
-    if policy.draws and earlier and packed is None:
-        raise InputError(
-            f"Release {earlier[-1].number} of this series has values as they are, and randomized values cannot "
-            "continue it: after exact releases what is known of one person depends on all others, and what a drawn "
-            "value adds to that cannot be computed exactly. Begin a new series, with people who are in none of these "
-            "releases; or go on with `values` left out and a method such as cohorts."
-        )
+def _refuse_exact_values(policy: Policy, earlier: Sequence[Recorded], packed: bytes | None) -> None:
+    """Stop where a series would go from randomized to exact values."""
     if not policy.draws and packed is not None:
         raise InputError(
             f"Release {earlier[-1].number} of this series has randomized values. Publishing values as they are after "

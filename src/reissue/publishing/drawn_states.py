@@ -6,7 +6,7 @@ from typing import ClassVar
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.randomized import Remembered, ValueClasses
+from reissue.randomized import Known, Remembered, ValueClasses
 
 __all__ = ["ShownValues", "ValuesState"]
 
@@ -15,7 +15,7 @@ __all__ = ["ShownValues", "ValuesState"]
 class ValuesState:
     """What a series of randomized values keeps: private, replaced by every release."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     asked: str
     """What the schema says of settings, limits and changes, which stays the same for the whole series, as JSON."""
@@ -45,6 +45,8 @@ class ValuesState:
     """The numbers of the releases so far."""
     epochs: Ints
     """The epoch of each of them."""
+    known: Known
+    """What exact releases told of people before."""
 
 
 @dataclass(frozen=True, eq=False)

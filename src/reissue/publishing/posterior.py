@@ -15,11 +15,13 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import POSTERIOR, Finding, Status
 from reissue.errors import InternalError
 from reissue.policy import Policy
+from reissue.publishing.after_exact import ExactReleases
 from reissue.publishing.assumed import protected_events
 from reissue.publishing.drawn_states import ShownValues
 from reissue.publishing.randomizing import Drawn
+from reissue.publishing.value_lists import texts_of
 from reissue.randomization import ALIKE, CLASS_PRIOR, DEPARTURES
-from reissue.randomized import Adversary, ProtectedEvents, exact_posteriors, public_record
+from reissue.randomized import Adversary, ProtectedEvents, PublicRecord, exact_posteriors, public_record
 from reissue.words import plural
 
 __all__ = ["Judged", "judge"]
@@ -68,19 +70,20 @@ class _Known:
 
 
 def judge(
-    drawn: Drawn, policy: Policy, read: Callable[[int], ShownValues], numbers: tuple[int, ...] | None = None
+    drawn: Drawn, policy: Policy, read: Callable[[int], ShownValues], *, exact: ExactReleases | None = None
 ) -> Judged:
     """Judge a table whose values were drawn; `read` gives what an earlier release showed, by its number.
 
-    `numbers` are those of the releases in the finding.
+    `exact` are the exact releases with which the series began: then the whole series is solved for everyone at once.
     """
     events = protected_events(drawn.table.schema, drawn.state.values)
     shown = [read(int(number)) for number in drawn.state.releases[:-1]] + [drawn.shown]
     people, checked = _chosen(drawn, events, shown)
-    found = [_known_to(number, drawn, events, shown, people) for number in range(len(drawn.made.views))]
+    found = [_known_to(number, drawn, events, shown, people, exact) for number in range(len(drawn.made.views))]
     exposed = people[np.any([one.exposed for one in found], axis=0)]
     above = people[np.any([one.prior_above for one in found], axis=0)]
-    return Judged(_finding(drawn, policy, events, found, (exposed, above), checked, numbers), exposed, above)
+    before = 0 if exact is None else len(exact.series)
+    return Judged(_finding(drawn, policy, events, found, (exposed, above), checked, before), exposed, above)
 
 
 def _chosen(drawn: Drawn, events: ProtectedEvents, shown: list[ShownValues]) -> tuple[Ints, int]:
@@ -99,32 +102,70 @@ def _chosen(drawn: Drawn, events: ProtectedEvents, shown: list[ShownValues]) -> 
 
 
 def _adversary(drawn: Drawn, number: int) -> Adversary:
-    """One adversary, with the priors of all epochs one after the other."""
-    own = drawn.made.views[number].adversary
-    return Adversary(own.name, np.concatenate(drawn.state.priors[:, number]), own.change, own.departs)
+    """One adversary, with the priors of all epochs one after the other, and what exact releases told of people."""
+    own, known = drawn.made.views[number].adversary, drawn.state.known.belief
+    priors = [*drawn.state.priors[:, number], *([known] if len(known) else [])]
+    return Adversary(own.name, np.concatenate(priors), own.change, own.departs)
 
 
-def _known_to(number: int, drawn: Drawn, events: ProtectedEvents, shown: list[ShownValues], people: Ints) -> _Known:
+def _records(drawn: Drawn, shown: list[ShownValues], people: Ints) -> tuple[PublicRecord, PublicRecord]:
+    """The public record of some people, and the same of presence alone.
+
+    Of exact releases only the last with each person is in it, without a published value: the person's prior is of that.
+    """
+    known, size = drawn.state.known, drawn.state.values.height
+    classes = len(drawn.state.priors) * drawn.state.priors.shape[2] + np.arange(len(known.pseudonyms))
+    before = [np.flatnonzero(known.seen == time) for time in np.unique(known.seen)]
+    numbers = [*np.unique(known.seen).tolist(), *range(len(shown))]
+    exact = [(known.pseudonyms[rows], np.full(len(rows), size), np.ones((len(rows), size))) for rows in before]
+    drawn_ = [(one.people, one.published, one.chance[one.row]) for one in shown]
+    silent = [(one.people, np.zeros_like(one.published), np.ones((len(one.people), size))) for one in shown]
+    own = [*(classes[rows] for rows in before), *(one.classes for one in shown)]
+    return (
+        public_record(people, numbers, [*exact, *drawn_], own),
+        public_record(people, numbers, [*exact, *silent], own),
+    )
+
+
+def _known_to(
+    number: int,
+    drawn: Drawn,
+    events: ProtectedEvents,
+    shown: list[ShownValues],
+    people: Ints,
+    exact: ExactReleases | None,
+) -> _Known:
     """What one adversary knows; checked against the beliefs that were carried forward."""
     adversary = _adversary(drawn, number)
-    likely = [(one.people, one.published, one.chance[one.row]) for one in shown]
-    record = public_record(people, range(len(shown)), likely, [one.classes for one in shown])
-    posterior = exact_posteriors(adversary, record)
-    silent = public_record(
-        people,
-        range(len(shown)),
-        [(one.people, np.zeros_like(one.published), np.ones((len(one.people), posterior.shape[2]))) for one in shown],
-        [one.classes for one in shown],
-    )
-    prior = exact_posteriors(adversary, silent)
+    record, silent = _records(drawn, shown, people)
+    posterior, prior = exact_posteriors(adversary, record), exact_posteriors(adversary, silent)
+    _check(drawn, number, people, posterior[-1])
     there = record.published >= 0
     limits = events.limits(prior)
-    shares = events.shares(posterior)
     lost = np.asarray(((events.shares(prior) > limits + _SLACK) & there[..., np.newaxis]).any((0, 2)))
+    shares, told = events.shares(posterior), np.zeros(len(people), np.bool_)
+    if exact is not None:
+        adversary, exposed = _with_everybody(adversary, drawn, shown, exact)
+        shares = np.maximum(shares, events.shares(exact_posteriors(adversary, record)))
+        told = np.isin(people, exposed)
     over = np.asarray(((shares > limits + _SLACK) & there[..., np.newaxis]).any((0, 2)))
-    worst = _worst(shares[:, ~lost], limits[:, ~lost])
-    _check(drawn, number, people, posterior[-1])
-    return _Known(adversary, over & ~lost, lost, worst)
+    return _Known(adversary, (over | told) & ~lost, lost, _worst(shares[:, ~lost], limits[:, ~lost]))
+
+
+def _with_everybody(
+    adversary: Adversary, drawn: Drawn, shown: list[ShownValues], exact: ExactReleases
+) -> tuple[Adversary, Ints]:
+    """The adversary with what everybody else's records tell of each person, and who is newly exposed in exact releases.
+
+    The joint attack solves the exact releases with the likelihoods of all randomized ones.
+    """
+    known, size = drawn.state.known, drawn.state.values.height
+    record, _ = _records(drawn, shown, known.pseudonyms)
+    blank = replace(adversary, prior=np.full_like(adversary.prior, 1 / size))
+    first = np.searchsorted(np.unique(known.seen), known.seen)
+    likelihood = exact_posteriors(blank, record)[first, np.arange(len(first))]
+    cavities, exposed = exact.moved(known.pseudonyms, likelihood, texts_of(drawn.state.values))
+    return replace(adversary, prior=np.concatenate([adversary.prior[: -len(first)], cavities])), exposed
 
 
 def _worst(shares: Floats, limits: Floats) -> tuple[float, float, float]:
@@ -157,14 +198,13 @@ def _finding(
     found: list[_Known],
     who: tuple[Ints, Ints],
     checked: int,
-    numbers: tuple[int, ...] | None,
+    exact: int,
 ) -> Finding:
     """What is known in numbers and in a sentence."""
     exposed, above = who
     average, without, right = _averages(drawn, events)
     _, worst, limit = max(one.worst for one in found)
     too_many = policy.average is not None and average > policy.average + _SLACK
-    numbers = tuple(drawn.state.releases.tolist()) if numbers is None else numbers
     details: dict[str, Any] = {
         "average": average,
         "average_limit": policy.average,
@@ -178,13 +218,14 @@ def _finding(
         "strangers": drawn.strangers,
         "checked": checked,
         "classes": len(drawn.state.classes),
+        "exact_releases": exact,
     }
     status = Status.EXPOSED if len(exposed) or too_many else Status.WITHSTOOD
     return Finding(
         POSTERIOR,
         status,
         _sentence(policy, details, len(exposed), worst, limit),
-        numbers,
+        tuple(drawn.state.releases.tolist()),
         people=len(exposed),
         population=len(drawn.people),
         measure="largest posterior of a protected value",
@@ -236,6 +277,11 @@ def _sentence(policy: Policy, details: dict[str, Any], exposed: int, worst: floa
         if lost
         else ""
     )
+    if before := details["exact_releases"]:
+        apart += (
+            f" The series began with {plural(before, 'exact release')}: posteriors start from what the joint attack "
+            "finds in them, and it was run again over all releases together."
+        )
     if exposed:
         return (
             f"An adversary who links every record to its person and knows {who} has a posterior above the limit for "

@@ -21,6 +21,7 @@ from reissue.data.table import Table
 from reissue.errors import DataError, InputError, InternalError, SchemaError
 from reissue.methods import find, registered
 from reissue.methods.registry import Trait
+from reissue.publishing.after_exact import ExactReleases
 from reissue.publishing.assumed import (
     adversaries_of,
     assumed_changes,
@@ -31,10 +32,11 @@ from reissue.publishing.assumed import (
     with_priors,
 )
 from reissue.publishing.drawn_states import ShownValues, ValuesState
-from reissue.publishing.value_lists import codes_of, places_of, scale_of, values_and_changes
+from reissue.publishing.value_lists import codes_of, places_of, scale_of, texts_of, values_and_changes
 from reissue.randomization import RandomizedSettings, holds_amounts
 from reissue.randomized import (
     CLASS,
+    Known,
     Mechanism,
     Randomized,
     Remembered,
@@ -43,6 +45,7 @@ from reissue.randomized import (
     mechanism,
     noisy_counts,
     publish,
+    remembered_from,
     side_table,
 )
 from reissue.randomized.draws import pick, uniform
@@ -120,6 +123,8 @@ def draw_values(
     *,
     key: bytes,
     number: int = 1,
+    exact: ExactReleases | None = None,
+    margin: float | None = None,
 ) -> Drawn:
     """Draw the published values of a table.
 
@@ -137,6 +142,11 @@ def draw_values(
         16 secret bytes. The same key, table and state give the same values.
     number
         Of the release in its series.
+    exact
+        The exact releases with which the series began, if it did.
+    margin
+        Of values of people who were in them: by which factor odds stay below those of the limits; by default as the
+        settings say.
 
     Raises
     ------
@@ -146,7 +156,7 @@ def draw_values(
     _refuse_table(table)
     asked = _asked(table.schema)
     if before is None:
-        before = _begun(table, settings, asked)
+        before = _begun(table, settings, asked, exact)
     elif before.asked != asked:
         raise InputError(
             "The limits, [policy.randomized] or [updates] are not those that this series of randomized values began "
@@ -157,14 +167,17 @@ def draw_values(
     places = places_of(before.scales, table.codings)
     classes = before.classes.of(np.stack([place[own] for place, own in zip(places, table.codes, strict=True)]))
     state, made, true, known = _prepared(table, people, classes, settings, before, key, number)
+    made = replace(made, known=settings.margin if margin is None else margin)
     rows = TrueValues(people, true, classes)
     remembered = before.remembered if len(before.releases) else None
+    if remembered is None and len(before.known.pseudonyms):
+        remembered = remembered_from(made, before.known, key=key)
     release = publish(made, remembered, len(before.releases), rows, key=key)
     state = replace(state, remembered=release.remembered)
     drawn = DrawnValues(before.values, np.where(known, true, -1), release.published)
     published = table.with_sensitive(before.values[release.published])
     shown = _shown(people, release, classes + len(before.classes) * int(state.epochs[-1]))
-    changed = _changed(before.remembered, release.remembered, people) if remembered is not None else None
+    changed = _changed(before.remembered, release.remembered, people) if len(before.releases) else None
     return Drawn(published, people, drawn, made, release, state, shown, int((~known).sum()), changed)
 
 
@@ -253,20 +266,21 @@ def _asked(schema: Schema) -> str:
 # --- the beginning of a series ---------------------------------------------------------------------------------------
 
 
-def _begun(table: Table, settings: RandomizedSettings, asked: str) -> ValuesState:
+def _begun(table: Table, settings: RandomizedSettings, asked: str, exact: ExactReleases | None) -> ValuesState:
     """A series before its first release: which values there are, and classes of people."""
     scales = tuple(scale_of(coding) for coding in table.codings)
     size = min(settings.class_size, table.rows)
     places = places_of(scales, table.codings)
     codes = np.stack([place[own] for place, own in zip(places, table.codes, strict=True)])
     classes = grow_classes(codes, size)
-    values, change = values_and_changes(table)
+    values, change = values_and_changes(table, exact.names if exact is not None else ())
+    known = exact.known(texts_of(values)) if exact is not None else Known.nobody()
     none, nothing = np.empty(0, np.int64), np.zeros((len(classes), values.height))
     people = Remembered(-1, none, none, none, none, none, _no_beliefs(values.height))
     priors, first = np.empty((0, 0, len(classes), values.height)), np.empty((0, 0, 0))
     counted = nothing, nothing, 0.0, 1.0
     said = json.dumps(settings.as_json())
-    return ValuesState(asked, said, values, scales, classes, people, *counted, priors, change, first, none, none)
+    return ValuesState(asked, said, values, scales, classes, people, *counted, priors, change, first, none, none, known)
 
 
 def _no_beliefs(size: int) -> Any:

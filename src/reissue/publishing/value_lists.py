@@ -16,16 +16,23 @@ from reissue.randomized.adversaries import normalized
 from reissue.taxonomy.codings import Coding
 from reissue.updates import read_updates
 
-__all__ = ["codes_of", "names_of", "places_of", "scale_of", "values_and_changes"]
+__all__ = ["codes_of", "names_of", "places_of", "scale_of", "texts_of", "values_and_changes"]
 
 _COMBINATIONS = 256
 """Up to so many combinations of several columns may be published; beyond, only those of the first table."""
 
 
-def values_and_changes(table: Table) -> tuple[pl.DataFrame, Floats]:
-    """All values that may be published, and how likely each becomes another: values that the schema lists count too."""
+def values_and_changes(table: Table, shown: Sequence[str] = ()) -> tuple[pl.DataFrame, Floats]:
+    """All values that may be published, and how likely each becomes another: values that the schema lists count too.
+
+    So do those that earlier releases have `shown`, as text.
+    """
     schema = table.schema
     values = _listed_values(table)
+    if values.width == 1:
+        listed = set(texts_of(values))
+        earlier = [None if text == MISSING else text for text in shown if text not in listed]
+        values = pl.concat([values, _as_values(earlier, values, schema.sensitive[0], missing=None in earlier)])
     texts = names_of(values)
     model = read_updates(schema, texts) if schema.updates else None
     if model is not None and len(schema.sensitive) == 1:
@@ -59,16 +66,21 @@ def _plain(kind: pl.DataType) -> pl.DataType:
     return pl.String() if isinstance(kind, pl.Enum | pl.Categorical) else kind
 
 
-def _as_values(names: Sequence[str], like: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Texts of an update model as values of a column; those that cannot be are left out."""
-    kind = like.schema[column]
-    return pl.DataFrame([pl.Series(column, names, dtype=pl.String).cast(kind, strict=False).drop_nulls()])
+def _as_values(names: Sequence[str | None], like: pl.DataFrame, column: str, *, missing: bool = False) -> pl.DataFrame:
+    """Texts as values of a column, the missing one too if it is wanted; those that cannot be are left out."""
+    found = pl.Series(column, [*names], dtype=pl.String).cast(like.schema[column], strict=False).drop_nulls()
+    return pl.DataFrame([found.extend_constant(None, 1) if missing else found])
+
+
+def texts_of(values: pl.DataFrame) -> list[str]:
+    """The values as text, the missing one by a text of its own."""
+    return [str(text) for text in joined_texts(values, values.columns).to_list()]
 
 
 def names_of(values: pl.DataFrame) -> list[str | None]:
     """The values as text, as policies and update models name them."""
-    texts = joined_texts(values, values.columns).to_list()
-    return [None if text == MISSING else text for text in texts] if values.width == 1 else texts
+    texts = texts_of(values)
+    return [None if text == MISSING else text for text in texts] if values.width == 1 else [*texts]
 
 
 def scale_of(coding: Coding) -> pl.DataFrame:

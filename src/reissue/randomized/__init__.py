@@ -32,7 +32,17 @@ from reissue.randomized.adversaries import Adversary, ProtectedEvents
 from reissue.randomized.audit import PublicRecord, exact_posteriors, log_odds, public_record
 from reissue.randomized.classes import ValueClasses, grow_classes, noise_of, noisy_counts, shares_of
 from reissue.randomized.estimate import Inference, counts, mean, regression
-from reissue.randomized.series import Judgement, Mechanism, Randomized, Remembered, TrueValues, mechanism, publish
+from reissue.randomized.series import (
+    Judgement,
+    Known,
+    Mechanism,
+    Randomized,
+    Remembered,
+    TrueValues,
+    mechanism,
+    publish,
+    remembered_from,
+)
 from reissue.randomized.side import CLASS, SideTable, side_table
 
 __all__ = [
@@ -40,6 +50,7 @@ __all__ = [
     "Adversary",
     "Inference",
     "Judgement",
+    "Known",
     "Mechanism",
     "ProtectedEvents",
     "PublicRecord",
@@ -59,6 +70,7 @@ __all__ = [
     "public_record",
     "publish",
     "regression",
+    "remembered_from",
     "shares_of",
     "side_table",
 ]

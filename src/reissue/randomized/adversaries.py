@@ -10,7 +10,7 @@ in b.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,8 @@ _NEARLY = 1e-3
 _CLOSE = 0.02
 """Priors move a little while people stay."""
 _ROUND = 1e-6
+_LEAST = 1e-9
+"""The least limit."""
 
 
 def normalized(weights: Floats) -> Floats:
@@ -146,14 +148,23 @@ class ProtectedEvents:
         odds = share / (1 - share)
         return inner if np.isinf(self.gain) else np.minimum(inner, self.gain * odds / (1 + self.gain * odds))
 
+    def within(self, margin: float) -> "ProtectedEvents":
+        """The same with limits whose odds are smaller by this margin, whatever the prior."""
+        return replace(self, limit=np.maximum(_smaller(self.limit, margin), _LEAST), margin=1.0)
+
     @cached_property
     def _inner(self) -> Floats:
         """Limits whose odds are smaller by the margin."""
-        return np.asarray(self.limit / (self.limit + self.margin * (1 - self.limit)), np.float64)
+        return _smaller(self.limit, self.margin)
 
     @cached_property
     def _weights(self) -> Floats:
         return self.member.T.astype(np.float64)
+
+
+def _smaller(limit: Floats, margin: float) -> Floats:
+    """Limits whose odds are smaller by a margin."""
+    return np.asarray(limit / (limit + margin * (1 - limit)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

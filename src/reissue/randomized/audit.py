@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints
+from reissue._arrays import Bools, Floats, Ints
 from reissue.randomized.adversaries import Adversary, normalized
 
 __all__ = ["PublicRecord", "exact_posteriors", "log_odds", "public_record"]
@@ -23,7 +23,7 @@ class PublicRecord:
 
     releases: Ints
     published: Ints
-    """-1 where the person is absent."""
+    """-1 where the person is absent; any number beyond the values where nothing was drawn (exact releases)."""
     classes: Ints
     """Of each person, at the first publication."""
     chance: Floats
@@ -75,10 +75,11 @@ def _solved(adversary: Adversary, record: PublicRecord, rows: Ints, seen: Ints) 
     forward, kernels = [normalized(first)], []
     for before, after in pairwise(seen):
         gap = int(record.releases[after] - record.releases[before])
-        kept = record.published[after, rows] == record.published[before, rows]
+        kept = np.asarray(record.published[after, rows] == record.published[before, rows], np.float64)[:, np.newaxis]
+        kept = np.where(_nothing_drawn(record, before, rows)[:, np.newaxis], record.chance[after, rows], kept)
         kernel = adversary.power(gap) * record.chance[after, rows][:, np.newaxis, :]
         everyone, values = np.arange(len(rows))[:, np.newaxis], np.arange(len(adversary.change))
-        kernel[everyone, values, values] = adversary.power(gap).diagonal() * kept[:, np.newaxis]
+        kernel[everyone, values, values] = adversary.power(gap).diagonal() * kept
         kernel *= adversary.seen(gap)[:, np.newaxis]
         kernels.append(kernel)
         forward.append(normalized(np.einsum("nu,nuv->nv", forward[-1], kernel)))
@@ -90,6 +91,11 @@ def _solved(adversary: Adversary, record: PublicRecord, rows: Ints, seen: Ints) 
         backward = normalized(np.einsum("nuv,nv->nu", kernel, backward))
         posteriors.append(normalized(before * backward))
     return np.stack(posteriors[::-1])
+
+
+def _nothing_drawn(record: PublicRecord, release: int, rows: Ints) -> Bools:
+    """Whether what these people showed in a release was not drawn: the next value is drawn whatever happened."""
+    return np.asarray(record.published[release, rows] >= record.chance.shape[2])
 
 
 def log_odds(posterior: Floats, prior: Floats) -> Floats:

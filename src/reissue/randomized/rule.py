@@ -26,7 +26,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.randomized.adversaries import Adversary, Foreseen, ProtectedEvents
 from reissue.randomized.layout import Blocks, EventLayout
 
-__all__ = ["ChangeRule", "Passage", "View", "change_rule", "first_rule", "passage"]
+__all__ = ["ChangeRule", "Passage", "View", "all_drawn", "change_rule", "first_rule", "passage"]
 
 _ZERO = 1e-6
 """Probabilities this close are equal but for rounding: past events are kept in single precision."""
@@ -102,6 +102,16 @@ def passage(view: View, gap: int, belief: Floats, past: Blocks, limits: Floats) 
     return Passage(weight * stay, weight @ move, tuple(past_same), tuple(past_changed))
 
 
+def all_drawn(moved: Passage, undrawn: Bools) -> Passage:
+    """Where nothing was drawn before, a value is drawn whether or not the true one has changed (arrays are changed)."""
+    if not undrawn.any():
+        return moved
+    for same, changed in zip((moved.same, *moved.past_same), (moved.changed, *moved.past_changed), strict=True):
+        changed[undrawn] += same[undrawn]
+        same[undrawn] = 0.0
+    return moved
+
+
 def first_rule(views: list[View], priors: Floats, odds: float) -> ChangeRule:
     """The most truthful M = truth I + (1 - truth) 1 r^T for these priors (adversaries x classes x values)."""
     need = np.full(priors.shape[1:], 1 / (odds - 1))
@@ -120,7 +130,27 @@ def first_rule(views: list[View], priors: Floats, odds: float) -> ChangeRule:
 def change_rule(
     views: list[View], passages: list[Passage], priors: list[Floats], published: Ints, odds: float
 ) -> ChangeRule:
-    """The most truthful rule for each state; `priors` (states x values) is what presence alone tells each adversary."""
+    """The most truthful rule for each state; `priors` (states x values) is what presence alone tells each adversary.
+
+    Where nothing was drawn before (`published` is -1), something is: where an adversary is above a limit already, by
+    chance alone.
+    """
+    undrawn = published < 0
+    found = _change_rule(views, passages, priors, np.maximum(published, 0), odds)
+    found = found._replace(truth=np.where(undrawn | (found.hold < 1), found.truth, 0.0))
+    if not undrawn.any():
+        return found
+    above = [
+        (view.protected.shares(prior) > view.protected.limit + _ZERO).any(1)
+        for view, prior in zip(views, priors, strict=True)
+    ]
+    silent = undrawn & np.any(above, axis=0)
+    return ChangeRule(np.where(undrawn, 0.0, found.hold), np.where(silent, 0.0, found.truth), found.substitutes)
+
+
+def _change_rule(
+    views: list[View], passages: list[Passage], priors: list[Floats], published: Ints, odds: float
+) -> ChangeRule:
     need: Floats = np.full(passages[0].same.shape, 1 / (odds - 1))
     hold, truth = np.ones(len(need)), np.zeros(len(need))
     substitutes = np.full(need.shape, 1 / need.shape[1])
@@ -140,7 +170,7 @@ def change_rule(
             passages, priors = [one.take(left) for one in passages], [one[left] for one in priors]
     truth[rows], substitutes[rows] = _draw(need)
     hold[rows] = _least_hold(terms, truth[rows], substitutes[rows, published])
-    return ChangeRule(hold, np.where(hold < 1, truth, 0.0), substitutes)
+    return ChangeRule(hold, truth, substitutes)
 
 
 def _least_hold(terms: list["_Terms"], truth: Floats, substitute: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Publish one release after another: draw values, and carry public beliefs from each to the next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,19 @@ from reissue.randomized.beliefs import Outcomes, PublicBeliefs, joined, moved_on
 from reissue.randomized.draws import pick, tags, uniform
 from reissue.randomized.layout import layout_of
 from reissue.randomized.program import first_program, least_varying
-from reissue.randomized.rule import ChangeRule, Passage, View, change_rule, first_rule, passage
+from reissue.randomized.rule import ChangeRule, Passage, View, all_drawn, change_rule, first_rule, passage
 
-__all__ = ["Judgement", "Mechanism", "Randomized", "Remembered", "TrueValues", "mechanism", "publish"]
+__all__ = [
+    "Judgement",
+    "Known",
+    "Mechanism",
+    "Randomized",
+    "Remembered",
+    "TrueValues",
+    "mechanism",
+    "publish",
+    "remembered_from",
+]
 
 _FIRST, _FRESH, _TRUTH, _SUBSTITUTE = range(4)
 """Purposes of draws."""
@@ -38,6 +48,8 @@ class Mechanism:
     layers: int
     fresh: int
     """Values are drawn anew up to so many releases after the first publication."""
+    known: float = 1.0
+    """Of people who were in exact releases before: by which factor the odds of every event stay below its limit's."""
 
     @property
     def size(self) -> int:
@@ -143,6 +155,23 @@ class Remembered:
     state: Ints
     """Person to the row of `states`."""
     states: PublicBeliefs
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What exact releases told of people before anything was randomized."""
+
+    pseudonyms: Ints
+    belief: Floats
+    """People x values: the posterior of the value at the last sight."""
+    seen: Ints
+    """The release of the last sight: the first randomized one has the number 0, exact ones before it -1, -2, ..."""
+
+    @classmethod
+    def nobody(cls) -> "Known":
+        """Where there were no exact releases."""
+        none = np.empty(0, np.int64)
+        return cls(none, np.empty((0, 0)), none)
 
 
 class Judgement(NamedTuple):
@@ -269,7 +298,20 @@ def _redrawn(own: ChangeRule, values: Ints, before: Ints, changed: Bools, number
     """The values to publish for people who were published before, from three numbers in [0, 1) each."""
     fresh, truth, substitute = numbers
     drawn = np.where(truth < own.truth, values, pick(own.substitutes, substitute))
-    return np.where(changed & (fresh >= own.hold), drawn, before)
+    return np.where((changed | (before < 0)) & (fresh >= own.hold), drawn, before)
+
+
+def remembered_from(made: Mechanism, known: Known, *, key: bytes, column: int = 0) -> Remembered:
+    """What the first randomized release of a series goes on from, where exact releases came before."""
+    order = np.argsort(known.pseudonyms)
+    belief = np.repeat(known.belief[order][:, np.newaxis], len(made.views), axis=1)
+    shapes = [(len(belief), *one.shape[1:]) for one in made.entry.past]
+    nothing, none = np.zeros(len(belief), np.int64), np.full(len(belief), -1)
+    states = PublicBeliefs(belief, belief, tuple(np.zeros(shape, np.float32) for shape in shapes), nothing)
+    people = known.pseudonyms[order]
+    return Remembered(
+        -1, people, none, tags(key, people, none, column), known.seen[order], np.arange(len(belief)), states
+    )
 
 
 def _nobody(made: Mechanism) -> Remembered:
@@ -295,12 +337,13 @@ def _chunks(made: Mechanism, sources: Ints) -> list[Ints]:
     return found
 
 
-def _passages(made: Mechanism, states: PublicBeliefs, sources: Ints) -> tuple[list[Passage], list[Floats]]:
+def _passages(views: list[View], states: PublicBeliefs, sources: Ints) -> tuple[list[Passage], list[Floats]]:
     """The way to the present of sources with one gap, for each adversary, and what presence alone tells there."""
     gap, passages, priors = int(sources[0, 1]), [], []
-    for number, view in enumerate(made.views):
+    for number, view in enumerate(views):
         belief, prior, past = states.of(number, sources[:, 0])
-        passages.append(passage(view, gap, belief, past, view.protected.limits(prior)))
+        moved = passage(view, gap, belief, past, view.protected.limits(prior))
+        passages.append(all_drawn(moved, sources[:, 2] < 0))
         priors.append(normalized((prior * view.adversary.seen(gap)) @ view.adversary.power(gap)))
     return passages, priors
 
@@ -309,36 +352,46 @@ def _rules(made: Mechanism, states: PublicBeliefs, sources: Ints) -> ChangeRule:
     """The change rule of each source."""
     even = np.full((len(sources), made.size), 1 / made.size)
     rules = ChangeRule(np.ones(len(sources)), np.zeros(len(sources)), even)
-    fresh = np.flatnonzero(states.age[sources[:, 0]] + sources[:, 1] <= made.fresh)
-    for chunk in _chunks(made, sources[fresh]):
-        rows = fresh[chunk]
-        passages, priors = _passages(made, states, sources[rows])
-        found = change_rule(made.views, passages, priors, sources[rows, 2], made.odds)
-        for every, some in zip(rules, found, strict=True):
-            every[rows] = some
+    fresh = np.flatnonzero(_age(states, sources) <= made.fresh)
+    undrawn = sources[fresh, 2] < 0
+    inner = [replace(view, protected=view.protected.within(made.known)) for view in made.views]
+    for some, views in ((fresh[~undrawn], made.views), (fresh[undrawn], inner)):
+        for chunk in _chunks(made, sources[some]):
+            rows = some[chunk]
+            passages, priors = _passages(views, states, sources[rows])
+            found = change_rule(views, passages, priors, sources[rows, 2], made.odds)
+            for every, own in zip(rules, found, strict=True):
+                every[rows] = own
     return rules
 
 
 def _grown(made: Mechanism, states: PublicBeliefs, sources: Ints, rules: ChangeRule, ends: Ints) -> PublicBeliefs:
     """The states after each different outcome: `ends` are source * values + published value."""
     source, shown = ends // made.size, ends % made.size
-    age = states.age[sources[source, 0]] + sources[source, 1]
+    age = _age(states, sources[source])
     old = np.flatnonzero(age > made.fresh)
     parts, order = [_stayed(made, states, sources[source[old]])], [old]
     fresh = np.flatnonzero(age <= made.fresh)
     for part in _chunks(made, sources[source[fresh]]):
         some = fresh[part]
         rows = source[some]
-        passages, priors = _passages(made, states, sources[rows])
+        passages, priors = _passages(made.views, states, sources[rows])
         outcome = _outcomes(ChangeRule(*(one[rows] for one in rules)), shown[some], sources[rows, 2])
         every = [
             moved_on(view.layout, moved, outcome, made.layers) for view, moved in zip(made.views, passages, strict=True)
         ]
         past = tuple(np.stack(blocks, axis=1) for blocks in zip(*(one for _, one in every), strict=True))
         belief = np.stack([one for one, _ in every], axis=1)
-        parts.append(PublicBeliefs(belief, np.stack(priors, axis=1), past, age[some]))
+        # Whoever was in exact releases keeps the first drawn value for good: what it tells of others was judged once.
+        lasting = np.where(sources[rows, 2] < 0, made.fresh + 1, age[some])
+        parts.append(PublicBeliefs(belief, np.stack(priors, axis=1), past, lasting))
         order.append(some)
     return joined(parts).take(np.argsort(np.concatenate(order)))
+
+
+def _age(states: PublicBeliefs, sources: Ints) -> Ints:
+    """How many releases ago the first value was drawn; 0 where it is drawn now."""
+    return np.where(sources[:, 2] < 0, 0, states.age[sources[:, 0]] + sources[:, 1])
 
 
 def _stayed(made: Mechanism, states: PublicBeliefs, sources: Ints) -> PublicBeliefs:

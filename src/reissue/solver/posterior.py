@@ -97,6 +97,7 @@ def solve(
     departures: Departures | None = None,
     late: Bools | None = None,
     start: Sequence[Floats | None] | None = None,
+    evidence: Floats | None = None,
     how: Scaling | None = None,
     exact: bool = False,
     progress: Callable[[float], None] = lambda _: None,
@@ -119,6 +120,8 @@ def solve(
         People whose prior is to be estimated, together with that of counterfeits, where groups were made by value.
     start
         Multipliers of an earlier fit of some releases, to begin with (a warm start).
+    evidence
+        What is known of everyone's last value from elsewhere (people x values): the likelihood of each value.
     how
         How long multipliers are fitted; by default as the series needs it.
     exact
@@ -147,7 +150,11 @@ def solve(
     array([False, False,  True])
 
     """
-    classes = None if exact or (late is not None and made_by_value(series)) else Classes.of(series, prior)
+    classes = (
+        None
+        if exact or evidence is not None or (late is not None and made_by_value(series))
+        else Classes.of(series, prior)
+    )
     if classes is not None:
         merged = [classes.merged(seen) for seen in series]
         few = None if prior is None else prior[: len(classes.first)]
@@ -177,6 +184,8 @@ def solve(
         # Of seats with known totals exact messages would count the totals once a release.
         refined=not many and not any(len(seen.occupant) and len(seen.counterfeits) for seen in series),
     )
+    if evidence is not None:
+        problem = replace(problem, evidence=_last_weights(series, releases, evidence))
     return replace(problem.solved(prior, departures, shares, start, progress), contradicted=contradicted)
 
 
@@ -232,6 +241,8 @@ class Problem:
     """Whether counts are kept exactly, by belief propagation; else in expectation."""
     together: bool
     """Whether people meet the same others in every release: seats, and tables of counts of values that stay."""
+    evidence: tuple[Floats, ...] = ()
+    """Weights of all states by what is known from elsewhere; none: nothing is."""
 
     @classmethod
     def of(
@@ -324,6 +335,8 @@ class Problem:
         if estimates.departures is not None and estimates.departures.differ:
             leaving = estimates.departures.weights(releases)
             given = [first * weight for first, weight in zip(given, leaving, strict=True)]
+        if self.evidence:
+            given = [weight * more for weight, more in zip(given, self.evidence, strict=True)]
         if estimates.shares is not None:
             releases = tuple(one.sharing(estimates.shares.counterfeits) for one in releases)
         return replace(self.chains, releases=releases, given=tuple(given))
@@ -391,6 +404,24 @@ class _Estimates:
         """How far the parameters moved, as a total variation distance."""
         pairs = ((self.departures, before.departures), (self.shares, before.shares))
         return max(0.0 if now is None or then is None else now.moved(then) for now, then in pairs)  # type: ignore[arg-type]
+
+
+def _last_weights(
+    series: Sequence[Observation], releases: Sequence[ReleaseStates], evidence: Floats
+) -> tuple[Floats, ...]:
+    """Weights of all states: the evidence (people x values) at the last release of each person, 1 elsewhere."""
+    later, found = np.zeros(len(evidence), np.bool_), []
+    for seen, release in zip(reversed(series), reversed(releases), strict=True):
+        who = release.person
+        if len(seen.occupant):
+            who = seen.occupant[np.searchsorted(seen.person, release.person)]
+        last = (who >= 0) & ~later[who]
+        state = np.flatnonzero(last[release.row])
+        weight = np.ones(release.states)
+        weight[state] = evidence[who[release.row[state]], release.value[state]]
+        later[who[who >= 0]] = True
+        found.append(weight)
+    return tuple(reversed(found))
 
 
 def of_occupants(posterior: Posterior, series: Sequence[Observation]) -> Posterior:

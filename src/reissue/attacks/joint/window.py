@@ -163,6 +163,8 @@ class Window:
     """What may go with people's values, where the adversary learns that."""
     departures: Floats | None = None
     """Departure rates that the adversary knows."""
+    evidence: Floats | None = None
+    """What is known of everyone's last value from elsewhere (people x values): the likelihood of each value."""
 
     @classmethod
     def of(cls, crowd: SeriesPresences, series: Series, departures: Floats | None) -> "Window":
@@ -231,7 +233,7 @@ def _solved(
     """Block of releases by block, each begun from what those before leave."""
     learns_model = window.seen.steps is None and chosen.source == "releases"
     window = replace(window, seen=window.seen.where(chosen))
-    blocks = [range(len(window.start))] if series.exact else _blocks(window.seen.series)
+    blocks = [range(len(window.start))] if series.exact or window.evidence is not None else _blocks(window.seen.series)
     past, found = window.past, list[Posterior]()
     for number, block in enumerate(blocks):
         some = window.seen.block(block)
@@ -249,6 +251,7 @@ def _solved(
             late=(past.time[window.people] < 0) & (first > 0),
             # Multipliers of values that stay, which these releases do not allow, are no place to begin from.
             start=None if learns_model else [window.start[place] for place in block],
+            evidence=window.evidence,
             how=how,
             exact=series.exact,
             progress=within,
