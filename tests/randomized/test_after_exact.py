@@ -16,9 +16,9 @@ from reissue.cli._app import run
 from reissue.publishing.after_exact import ExactReleases
 from reissue.randomized import (
     Adversary,
-    Known,
     ProtectedEvents,
     PublicRecord,
+    StartingBeliefs,
     TrueValues,
     exact_posteriors,
     mechanism,
@@ -120,7 +120,7 @@ def test_beliefs_that_start_from_exact_releases_are_those_of_the_record_and_stay
     events = ProtectedEvents.of_values(size, 0.8)
     made = mechanism([adversary], events)
     seen = -rng.integers(1, 3, len(people))
-    before = remembered_from(made, Known(people, belief, seen), key=KEY)
+    before = remembered_from(made, StartingBeliefs(people, belief, seen), key=KEY)
     shown, values = [], np.array([rng.choice(size, p=one) for one in belief])
     for release in range(4):
         values = np.array([rng.choice(size, p=step[one]) for one in values])

@@ -28,7 +28,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.people.series import SeriesPresences
 from reissue.policy import Policy
 from reissue.published.series import Series
-from reissue.randomized import Known
+from reissue.randomized import StartingBeliefs
 from reissue.randomized.adversaries import normalized
 from reissue.schema import Schema
 from reissue.solver.posterior import of_occupants
@@ -90,11 +90,11 @@ class ExactReleases:
         limit = protection_of(self.series).strictest
         return JointKnowledge(self._last_values(solution), exposed_of(judged(solution, self.series), limit))
 
-    def known(self, values: Sequence[str]) -> Known:
+    def known(self, values: Sequence[str]) -> StartingBeliefs:
         """What the first randomized release goes on from; `values` are those that may be published."""
         people = np.flatnonzero(self.last >= 0)
         belief = normalized(self.alone.belief[people] @ self._places(values) + 1e-12)
-        return Known(self.crowd.identifiers[people], belief, self.last[people] - len(self.series))
+        return StartingBeliefs(self.crowd.identifiers[people], belief, self.last[people] - len(self.series))
 
     def moved(self, people: Ints, likelihood: Floats, values: Sequence[str]) -> tuple[Floats, Ints]:
         """The cavities of some people, by pseudonym, and who is exposed in exact releases and was not before.

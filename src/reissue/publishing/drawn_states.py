@@ -6,7 +6,7 @@ from typing import ClassVar
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.randomized import Known, Remembered, ValueClasses
+from reissue.randomized import Remembered, StartingBeliefs, ValueClasses
 
 __all__ = ["ShownValues", "ValuesState"]
 
@@ -45,7 +45,7 @@ class ValuesState:
     """The numbers of the releases so far."""
     epochs: Ints
     """The epoch of each of them."""
-    known: Known
+    known: StartingBeliefs
     """What exact releases told of people before."""
 
 

@@ -36,10 +36,10 @@ from reissue.publishing.value_lists import codes_of, places_of, scale_of, texts_
 from reissue.randomization import RandomizedSettings, holds_amounts
 from reissue.randomized import (
     CLASS,
-    Known,
     Mechanism,
     Randomized,
     Remembered,
+    StartingBeliefs,
     TrueValues,
     grow_classes,
     mechanism,
@@ -274,7 +274,7 @@ def _begun(table: Table, settings: RandomizedSettings, asked: str, exact: ExactR
     codes = np.stack([place[own] for place, own in zip(places, table.codes, strict=True)])
     classes = grow_classes(codes, size)
     values, change = values_and_changes(table, exact.names if exact is not None else ())
-    known = exact.known(texts_of(values)) if exact is not None else Known.nobody()
+    known = exact.known(texts_of(values)) if exact is not None else StartingBeliefs.nobody()
     none, nothing = np.empty(0, np.int64), np.zeros((len(classes), values.height))
     people = Remembered(-1, none, none, none, none, none, _no_beliefs(values.height))
     priors, first = np.empty((0, 0, len(classes), values.height)), np.empty((0, 0, 0))

@@ -17,10 +17,10 @@ from reissue.randomized.rule import ChangeRule, Passage, View, all_drawn, change
 
 __all__ = [
     "Judgement",
-    "Known",
     "Mechanism",
     "Randomized",
     "Remembered",
+    "StartingBeliefs",
     "TrueValues",
     "mechanism",
     "publish",
@@ -158,7 +158,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class StartingBeliefs:
     """What exact releases told of people before anything was randomized."""
 
     pseudonyms: Ints
@@ -168,7 +168,7 @@ class Known:
     """The release of the last sight: the first randomized one has the number 0, exact ones before it -1, -2, ..."""
 
     @classmethod
-    def nobody(cls) -> "Known":
+    def nobody(cls) -> "StartingBeliefs":
         """Where there were no exact releases."""
         none = np.empty(0, np.int64)
         return cls(none, np.empty((0, 0)), none)
@@ -301,7 +301,7 @@ def _redrawn(own: ChangeRule, values: Ints, before: Ints, changed: Bools, number
     return np.where((changed | (before < 0)) & (fresh >= own.hold), drawn, before)
 
 
-def remembered_from(made: Mechanism, known: Known, *, key: bytes, column: int = 0) -> Remembered:
+def remembered_from(made: Mechanism, known: StartingBeliefs, *, key: bytes, column: int = 0) -> Remembered:
     """What the first randomized release of a series goes on from, where exact releases came before."""
     order = np.argsort(known.pseudonyms)
     belief = np.repeat(known.belief[order][:, np.newaxis], len(made.views), axis=1)
