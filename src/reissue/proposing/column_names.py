@@ -62,9 +62,9 @@ CODES = _words("zip zipcode postcode postal plz postleitzahl")
 SENSITIVE = _words(
     "disease diagnosis diagnoses diag icd condition illness disorder symptom treatment therapy drug medication hiv "
     "salary income wage earnings wealth debt credit religion political party orientation crime offense conviction "
-    "grade befund befunde diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung therapie behandlung medikament "
+    "grade diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung therapie behandlung medikament "
     "medikation gehalt einkommen lohn verdienst brutto netto vermogen schulden konfession partei straftat urteil "
-    "diagnostic maladie salaire revenu diagnostico enfermedad salario sueldo ingreso"
+    "befund befunde diagnostic maladie salaire revenu diagnostico enfermedad salario sueldo ingreso"
 )
 PROVIDER = _words(
     "hospital clinic provider practice site center centre institution institute branch bank school krankenhaus klinik "
