@@ -197,7 +197,7 @@ def test_a_group_grows_by_the_row_that_widens_its_box_least(seed: int, rows: int
 @given(
     st.integers(0, 10_000),
     st.integers(120, 260),
-    st.sampled_from(["t=0.2", "k=3 & t=0.3", "t=0.3:ordered", "t=0.4 & l=2"]),
+    st.sampled_from(["t=0.2", "k=3 & t=0.3", "t=0.3:ordered", "t=0.4 & l=2", "k=3 & beta=1", "beta=2:enhanced"]),
 )
 @examples(25)
 def test_groups_by_quotas_meet_the_requirement(seed: int, rows: int, requirement: str) -> None:
@@ -209,6 +209,23 @@ def test_groups_by_quotas_meet_the_requirement(seed: int, rows: int, requirement
     assert total > 1
     assert wanted.holds(Counts(groups, table.sensitive, table.domain, total)).all()
     assert (groups == by_quotas(job, find("pool").run)).all()
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
+def test_rare_values_begin_the_groups_that_are_just_large_enough_for_them(beta: float) -> None:
+    table = Table.read(people(5, 300), schema(**SICK))
+    rare = np.flatnonzero(table.sensitive == 0)[3:]
+    table = table.some(np.setdiff1d(np.arange(table.rows), rare))
+    job = Job(table, parse(f"k=2 & beta={beta}"), np.random.default_rng(0))
+    groups = by_quotas(job, find("pool").run)
+    assert groups is not None
+    shares = table.domain.totals / table.rows
+    for row in np.flatnonzero(table.sensitive == 0):
+        own = groups == groups[row]
+        assert own.sum() >= 1 / ((1 + beta) * shares[0]) - 1e-9
+        assert all(
+            (table.sensitive[own] == value).mean() <= (1 + beta) * share + 1e-9 for value, share in enumerate(shares)
+        )
 
 
 def test_closeness_gains_from_effort() -> None:

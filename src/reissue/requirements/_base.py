@@ -111,10 +111,13 @@ class Requirement(ABC):
         """The largest posterior probability of a value that it intends to allow; None if it states none."""
         return None
 
-    @property
-    def bounds_values(self) -> bool:
-        """Whether it bounds the share of every value by the value's own share of the table, so that rare ones bind."""
-        return False
+    def value_bounds(self, domain: Domain) -> Floats | None:
+        """Sensitive value to the largest share that it may have of a group, where rare values have smaller ones.
+
+        None where bounds do not depend on the values' shares of the table.
+        """
+        del domain
+        return None
 
     @property
     def excess_limit(self) -> float | None:
@@ -125,7 +128,7 @@ class Requirement(ABC):
         return None
 
     def stricter(self, part: float) -> "Requirement":
-        """The requirement with this fraction of its `excess_limit`; itself if it has none."""
+        """The requirement with this fraction of its `excess_limit`, or of what `value_bounds` allow; else itself."""
         del part
         return self
 
@@ -331,10 +334,10 @@ class All(Requirement):
         """The strictest limit of any part."""
         return min((limit for part in self.requirements if (limit := part.share_limit) is not None), default=None)
 
-    @property
-    def bounds_values(self) -> bool:
-        """Whether some part does."""
-        return any(part.bounds_values for part in self.requirements)
+    def value_bounds(self, domain: Domain) -> Floats | None:
+        """The smallest bound of any part, value by value."""
+        bounds = [one for part in self.requirements if (one := part.value_bounds(domain)) is not None]
+        return np.minimum.reduce(bounds) if bounds else None
 
     @property
     def excess_limit(self) -> float | None:

@@ -290,12 +290,11 @@ class BetaLikeness(Requirement):
     def __post_init__(self) -> None:
         number(type(self), repr(float(self.beta)), float, 0)
 
-    @property
-    def bounds_values(self) -> bool:
-        """Every value's share, by its own share of the table."""
-        return True
+    def stricter(self, part: float) -> "BetaLikeness":
+        """With a part of beta."""
+        return replace(self, beta=part * self.beta)
 
-    def bounds(self, domain: Domain) -> Floats:
+    def value_bounds(self, domain: Domain) -> Floats:
         """Value to the largest share that it may have of a group."""
         q = domain.shares
         gain = np.full(len(q), float(self.beta))
@@ -305,20 +304,20 @@ class BetaLikeness(Requirement):
 
     def holds(self, counts: Counts) -> Bools:
         """Groups in which no value has a larger share than its bound."""
-        excess = counts.count / counts.sizes[counts.group] - self.bounds(counts.domain)[counts.value]
+        excess = counts.count / counts.sizes[counts.group] - self.value_bounds(counts.domain)[counts.value]
         return np.asarray(counts.sum((excess > _SLACK).astype(np.float64)) == 0, np.bool_)
 
     def fitness(self, counts: Counts) -> Floats:
         """The bound over the share, of the value that is nearest to its own."""
         least = np.full(counts.total, np.inf)
         share = counts.count / counts.sizes[counts.group]
-        np.minimum.at(least, counts.group, self.bounds(counts.domain)[counts.value] / share)
+        np.minimum.at(least, counts.group, self.value_bounds(counts.domain)[counts.value] / share)
         return over(1.0, 1 / np.maximum(least, 1e-12))
 
     def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
         """No share is larger than its whole value's rows over those that remain at least."""
         remaining = np.maximum(whole.sizes - loss.taken, 1)
-        excess = whole.count / remaining[whole.group] > self.bounds(whole.domain)[whole.value]
+        excess = whole.count / remaining[whole.group] > self.value_bounds(whole.domain)[whole.value]
         return np.asarray(whole.sum(excess.astype(np.float64)) == 0, np.bool_)
 
     def worst_sets(self, values: Ints, domain: Domain) -> Bools:
@@ -328,7 +327,7 @@ class BetaLikeness(Requirement):
 
     def share_bounds(self, values: Ints, domain: Domain) -> tuple[Ints, Floats]:
         """Each value on its own."""
-        return singles(len(values)).astype(np.int64), self.bounds(domain)[values]
+        return singles(len(values)).astype(np.int64), self.value_bounds(domain)[values]
 
     @classmethod
     def parse(cls, argument: str) -> "BetaLikeness":

@@ -1,22 +1,24 @@
-"""Groups of nearly the table's shares of values: where t-closeness asks for it, splitting gives up whole regions.
+"""Groups made up by quotas: where shares of values are limited, splitting gives up whole regions.
 
-A group of n rows has its part of every value, n times the value's share in the table, and may have so much more of some
-as the limit leaves: the *excess*, all values together, is at most that share of its rows (of t-closeness: t). Groups
-grow from one row to the next nearest one whose value may still be added: either it is not in excess, or there is excess
-to spare, so that the group can be completed with the values of least excess. n is the smallest number for which groups
-of whole rows need no more than half of the excess that they may have.
+A group of n rows has a quota of every sensitive value. Under t-closeness that is n times the value's share in the
+table; the rows beyond quotas, all values together, are the *excess*, which is at most a share of the group's rows (of
+t-closeness: t). Under beta-likeness it is n times the largest share that the value may have, in whole rows, and there
+is no excess. Groups grow from one row to the next nearest one whose value may still be added: either its quota has
+room, or there is excess to spare, so that the group can be completed with the values of least excess. n is the smallest
+number with which groups of whole rows need no more than half of what the limit allows. A value too rare for a row of
+it in such a group comes first, rarest first: its rows begin larger groups, just large enough for one.
 
 Rows are looked for in a block: what a method makes of the table for a stricter limit and many rows. Rows that are left
-over go the same way together, then join groups that can take them. O(rows of a block) for each row.
+over are grouped the same way together, then join groups that can take them. O(rows of a block) for each row.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts
 from reissue.methods.extents import extent_of
 from reissue.methods.joining import joined
@@ -36,6 +38,8 @@ _STRICTER = 0.7
 """Blocks keep to this part of the limit."""
 _LARGEST = 200
 """Groups of more rows are not grown: a limit so strict leaves little to choose."""
+_ROUNDING = 1e-9
+"""Quotients that are whole numbers count as such."""
 
 
 class Quotas(NamedTuple):
@@ -52,52 +56,89 @@ class Quotas(NamedTuple):
     value: Ints
     number: Ints
 
+    @classmethod
+    def of(cls, totals: Ints, wanted: Ints, share: float, size: int) -> "Quotas":
+        """Of groups of so many rows with these quotas, where the table has these totals of values."""
+        row = int(totals.sum())
+        most = np.minimum(-(-wanted // row) + 1, size)
+        value = np.repeat(np.arange(len(totals)), most)
+        number = np.arange(len(value)) - np.repeat(np.cumsum(most) - most, most) + 1
+        excess = np.clip(number * row - wanted[value], 0, row)
+        order = np.argsort(excess, kind="stable")[: 2 * size]
+        return cls(size, row, wanted, int(share * size * row + 1e-6), excess[order], value[order], number[order])
 
-def _quotas(totals: Ints, limit: float, size: int) -> Quotas:
-    """Of groups of so many rows, where the table has these totals of values."""
-    row, wanted = int(totals.sum()), size * totals
-    most = np.minimum(-(-wanted // row) + 1, size)
-    value = np.repeat(np.arange(len(totals)), most)
-    number = np.arange(len(value)) - np.repeat(np.cumsum(most) - most, most) + 1
-    excess = np.clip(number * row - wanted[value], 0, row)
-    order = np.argsort(excess, kind="stable")[: 2 * size]
-    allowed = int(limit * size * row + 1e-6)
-    return Quotas(size, row, wanted, allowed, excess[order], value[order], number[order])
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """What a requirement limits: the excess of a group, or each value's share of it (`bounds`)."""
+
+    totals: Ints
+    excess: float
+    bounds: Floats | None
+
+    @classmethod
+    def of(cls, job: Job) -> "_Limits | None":
+        """Of a job; None where its requirement limits neither."""
+        domain = job.table.domain
+        bounds, excess = job.requirement.value_bounds(domain), job.requirement.excess_limit
+        if bounds is not None:
+            return cls(domain.totals, 0.0, bounds)
+        return None if excess is None else cls(domain.totals, excess, None)
+
+    def quotas(self, size: int) -> Quotas:
+        """Of groups of so many rows."""
+        wanted = size * self.totals if self.bounds is None else _most(self.bounds, size) * int(self.totals.sum())
+        return Quotas.of(self.totals, wanted, self.excess, size)
+
+    def smallest(self, least: int) -> int | None:
+        """The smallest groups that need no more than half of what is allowed."""
+        return next((size for size in range(max(least, 2), _LARGEST) if self._enough(size)), None)
+
+    def _enough(self, size: int) -> bool:
+        if self.bounds is not None:
+            # Quotas without rounding add up to the sum of all bounds, and a group needs 1 of that.
+            return bool(2 * _most(self.bounds, size).sum() >= size * (1 + self.bounds.sum()))
+        quotas = self.quotas(size)
+        return len(quotas.least) >= size and bool(2 * quotas.least[:size].sum() <= quotas.limit)
+
+    def rare(self, size: int) -> list[tuple[int, int]]:
+        """Values of which a group of so many rows may have none, rarest first, each after the size that it needs."""
+        if self.bounds is None:
+            return []
+        none = np.flatnonzero((_most(self.bounds, size) == 0) & (self.totals > 0))
+        needed = np.ceil(1 / self.bounds[none] - _ROUNDING).astype(np.int64)
+        order = np.argsort(-needed, kind="stable")
+        return [(int(needed[at]), int(none[at])) for at in order if needed[at] < _LARGEST]
 
 
-def _smallest(totals: Ints, limit: float, least: int) -> Quotas | None:
-    """The smallest groups that need no more than half of the excess they may have."""
-    for size in range(max(least, 2), _LARGEST):
-        quotas = _quotas(totals, limit, size)
-        if len(quotas.least) >= size and 2 * quotas.least[:size].sum() <= quotas.limit:
-            return quotas
-    return None
+def _most(bounds: Floats, size: int) -> Ints:
+    """Value to the most rows of it in a group of so many, by each value's largest share."""
+    return np.floor(np.minimum(bounds, 1.0) * size + _ROUNDING).astype(np.int64)
 
 
 def by_quotas(job: Job, make: Callable[[Job], Draft]) -> Codes | None:
-    """Groups of all rows that meet the requirement; None where it limits no excess, or they are not found."""
-    limit, table = job.requirement.excess_limit, job.table
-    least = max(part.least for part in job.requirement.parts())
-    quotas = None if limit is None else _smallest(table.domain.totals, limit, least)
-    if quotas is None or limit is None or table.rows < 4 * quotas.size:
+    """Groups of all rows that meet the requirement; None where it limits no shares so, or they are not found."""
+    limits, table = _Limits.of(job), job.table
+    size = None if limits is None else limits.smallest(max(part.least for part in job.requirement.parts()))
+    if limits is None or size is None or table.rows < 4 * size:
         return None
     if not job.requirement.stricter(_STRICTER).holds(table.whole())[0]:
         return None  # a region of a table, which is judged by the whole table's shares
     group, losses = np.full(table.rows, -1, np.int64), Losses.of(table.taxonomies, table.codes)
-    blocks = _blocks(job, make, quotas)
-    for size in (quotas.size, quotas.size, quotas.size * 3 // 2):
+    blocks = _blocks(job, make, size)
+    for larger, value in [*limits.rare(size), (size, None)]:
         rows = np.flatnonzero(group < 0)
-        if len(rows) >= size:
-            _grow(job, losses, _quotas(table.domain.totals, limit, size), rows, blocks, group)
+        _grow(job, losses, limits.quotas(larger), rows, blocks[rows], group, value)
+    for larger in (size, size * 3 // 2):
         rows = np.flatnonzero(group < 0)
-        blocks = _portions(job, rows, np.zeros(len(rows), np.int64))
+        _grow(job, losses, limits.quotas(larger), rows, _portions(job, rows, np.zeros(len(rows), np.int64)), group)
     return _completed(job, group)
 
 
-def _blocks(job: Job, make: Callable[[Job], Draft], quotas: Quotas) -> Ints:
+def _blocks(job: Job, make: Callable[[Job], Draft], size: int) -> Ints:
     """Row to its block: groups of many rows that a method makes for a stricter limit, cut where they are too large."""
     rows = job.table.rows
-    many = KAnonymity(max(min(_BLOCK // 6, rows // 4), quotas.size))
+    many = KAnonymity(max(min(_BLOCK // 6, rows // 4), size))
     stricter = job.requirement.stricter(_STRICTER) & many
     whole = np.zeros(rows, np.int64)
     made = make(replace(job, requirement=stricter, suppress=0.0, progress=lambda _: None)).groups
@@ -120,25 +161,32 @@ def _portions(job: Job, rows: Ints, block: Ints) -> Ints:
     return np.asarray(first[block] + portion)
 
 
-def _grow(job: Job, losses: Losses, quotas: Quotas, rows: Ints, block: Ints, group: Ints) -> None:
-    """Groups of some rows, in their blocks; rows that none was found for stay as they are."""
+def _grow(
+    job: Job, losses: Losses, quotas: Quotas, rows: Ints, block: Ints, group: Ints, value: int | None = None
+) -> None:
+    """Groups of some rows, in their blocks; rows that none was found for stay as they are.
+
+    With a value, every group begins with a row of it.
+    """
+    if len(rows) < quotas.size:
+        return
     order, sizes = np.argsort(block, kind="stable"), np.bincount(block)
     rows, sizes = rows[order], sizes[sizes > 0]
-    turn = _turns(job, losses, quotas, rows, sizes)
-    new = turn >= 0
-    number = np.repeat(np.arange(len(sizes)) * len(rows), sizes) + turn
+    number = _numbers(job, losses, quotas, rows, sizes, value)
+    new = number >= 0
+    number += np.repeat(np.arange(len(sizes)) * len(rows), sizes)
     group[rows[new]] = np.unique(number[new], return_inverse=True)[1] + int(group.max()) + 1
 
 
-def _turns(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
+def _numbers(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints, value: int | None) -> Ints:
     """Rows, block by block, to their group's number in the block; -1 for rows that are left over."""
-    turn = np.full(len(rows), -1, np.int64)
+    number = np.full(len(rows), -1, np.int64)
     for some, own in _batches(sizes):
         there = np.arange(int(own.max())) < own[:, np.newaxis]
         inside = np.zeros(there.shape, np.int64)
         inside[there] = rows[some]
-        turn[some] = _grown(job, quotas, Growth(losses, inside, there), inside, there)[there]
-    return turn
+        number[some] = _grown(job, quotas, Growth(losses, inside, there), inside, there, value)[there]
+    return number
 
 
 def _batches(sizes: Ints) -> Iterator[tuple[slice, Ints]]:
@@ -151,22 +199,24 @@ def _batches(sizes: Ints) -> Iterator[tuple[slice, Ints]]:
         first = last
 
 
-def _grown(job: Job, quotas: Quotas, growth: Growth, rows: Ints, there: Bools) -> Ints:
+def _grown(job: Job, quotas: Quotas, growth: Growth, rows: Ints, there: Bools, first: int | None) -> Ints:
     """Blocks x places to groups' numbers in their block, -1 for rows that are left over: one group after the other."""
     values, blocks = job.table.domain.size, np.arange(len(rows))
     value = job.table.sensitive[rows].astype(np.int64)
     key = value + (blocks * values)[:, np.newaxis]
     left = np.bincount(key[there], minlength=len(rows) * values).reshape(len(rows), values)
+    begins = np.full(values, True) if first is None else np.arange(values) == first
+    barred: Codes = np.tile(np.where(begins, np.int32(0), GONE), (len(rows), 1))
     group, made = np.full(rows.shape, -1, np.int64), 0
-    going = there.sum(axis=1) >= quotas.size
+    going = (there.sum(axis=1) >= quotas.size) & left[:, begins].any(axis=1)
     while going.any():
-        seed = np.asarray((growth.cost + growth.taken).argmin(axis=1))
+        seed = growth.nearest(barred, key)
         growth.begin(seed)
         chosen, number, works = _one_each(quotas, growth, seed, key, left, going)
         group[blocks[works, np.newaxis], chosen[works]] = made
         left[works] -= number[works]
         made += 1
-        going = works & (left.sum(axis=1) >= quotas.size)
+        going = works & (left.sum(axis=1) >= quotas.size) & left[:, begins].any(axis=1)
     return group
 
 

@@ -73,7 +73,7 @@ def pool(job: Job) -> Draft:
 
     def make(job: Job) -> Draft:
         finish = None if wanted_effort(job) is None else lambda some: improved(some, starts)
-        if job.requirement.bounds_values:
+        if job.requirement.value_bounds(job.table.domain) is not None:
             return without_rare_values(job, finish or starts[0])
         return without_outliers(job, starts[0], edges, lambda: surplus(job), finish)
 
@@ -83,7 +83,7 @@ def pool(job: Job) -> Draft:
 
 def _grouped(job: Job, taxonomies: Forest) -> Draft:
     """Top-down, or small groups that join: whichever loses less."""
-    drafts, easier = [_top_down(job, taxonomies)], _without_shares(job.requirement)
+    drafts, easier = [_top_down(job, taxonomies)], _without_shares(job)
     if easier is not None:
         small = _top_down(replace(job, requirement=easier, progress=lambda _: None), taxonomies)
         extent = _extent(job, small.groups)
@@ -106,13 +106,15 @@ def _extent(job: Job, groups: Codes) -> Extent:
     return extent_of(job.table.taxonomies, job.table.codes).merged(groups, int(groups.max()) + 1)
 
 
-def _without_shares(requirement: Requirement) -> Requirement | None:
+def _without_shares(job: Job) -> Requirement | None:
     """What it asks beside limits of every value's share; None where there are none, or joining could break it."""
-    parts = requirement.parts()
-    others = [part for part in parts if not part.bounds_values and (part.share_limit is None or part.named_values)]
+    parts, domain = job.requirement.parts(), job.table.domain
+    others = [
+        part for part in parts if part.value_bounds(domain) is None and (part.share_limit is None or part.named_values)
+    ]
     if len(others) == len(parts) or not all(part.monotone for part in parts):
         return None
-    return All((KAnonymity(_least(requirement)), *others))
+    return All((KAnonymity(_least(job.requirement)), *others))
 
 
 @dataclass(frozen=True, eq=False)
