@@ -38,6 +38,16 @@ def test_every_group_meets_the_requirement(case: Case, require: str, tight: bool
     )
 
 
+@given(tables(min_rows=2), st.floats(0, 1))
+def test_a_start_that_loses_too_much_is_given_up_and_never_another_one(case: Case, share: float) -> None:
+    table = Table.read(case.frame, case.schema)
+    job, everything = Job(table, parse("k=2"), np.random.default_rng(0)), float(table.rows * len(table.codes))
+    whole, some = peeled(job), peeled(job, share * everything)
+    assert some is None or (whole is not None and (some == whole).all())
+    sure = peeled(job, everything + 1e-6)
+    assert (whole is None) == (sure is None)
+
+
 def test_frequent_rows_stay_as_they_are_and_rare_ones_are_generalized() -> None:
     towns = ["oslo"] * 50 + ["umea"] * 50 + ["rome", "bari"]
     schema = Schema.of_columns(

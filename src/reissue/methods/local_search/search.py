@@ -32,8 +32,11 @@ from reissue.release.release import Draft
 
 __all__ = ["EFFORT", "EFFORTS", "Effort", "Start", "improved", "searched", "wanted_effort"]
 
-Start: TypeAlias = Callable[[Job], Draft | None]
-"""Makes groups that meet the requirement; None where it can make none of this table."""
+Start: TypeAlias = Callable[[Job, float], Draft | None]
+"""Makes groups that meet the requirement; None where it can make none of this table.
+
+It may give up too once its rows lose so much together: such a start would not be searched.
+"""
 
 _WIDEST = 40
 """Rows of two groups together, at most, or five times as many as a group must have."""
@@ -99,14 +102,14 @@ def improved(job: Job, starts: Sequence[Start]) -> Draft:
     """
     effort = wanted_effort(job)
     if effort is None:
-        draft = starts[0](job)
+        draft = starts[0](job, np.inf)
         if draft is None:
             raise InternalError("The first start makes groups of every table.")
         return draft
-    draft, groups = _made(replace(job, progress=lambda share: job.progress(_BEFORE * share)), starts)
+    losses = Losses.of(job.table.taxonomies, job.table.codes)
+    draft, groups = _made(replace(job, progress=lambda share: job.progress(_BEFORE * share)), starts, losses)
     mixed = _mixed(job, starts)
     groups += [] if mixed is None else [mixed]
-    losses = Losses.of(job.table.taxonomies, job.table.codes)
     lost = [_lost(losses, one) for one in groups]
     close = [one for one, its in zip(groups, lost, strict=True) if its <= _CLOSE * min(lost)]
     each, ended = (1 - _BEFORE) / len(close), []
@@ -125,9 +128,13 @@ def _lost(losses: Losses, groups: Codes) -> float:
     return Division.of(losses, groups.astype(np.int64)).lost
 
 
-def _made(job: Job, starts: Sequence[Start]) -> tuple[Draft, list[Codes]]:
+def _made(job: Job, starts: Sequence[Start], losses: Losses) -> tuple[Draft, list[Codes]]:
     """What the first start makes, and the groups of all that can make any."""
-    made = [draft for start in starts if (draft := start(job)) is not None]
+    made: list[Draft] = []
+    for start in starts:
+        most = _CLOSE * min((_lost(losses, draft.groups) for draft in made), default=np.inf)
+        draft = start(job, most)
+        made += [] if draft is None else [draft]
     return made[0], [draft.groups for draft in made]
 
 
@@ -145,8 +152,8 @@ def _mixed(job: Job, starts: Sequence[Start]) -> Codes | None:
     """Groups with nearly the table's shares of values, where the requirement asks for that; None if none are found."""
 
     def least(some: Job) -> Draft:
-        draft, groups = _made(some, starts)
         losses = Losses.of(some.table.taxonomies, some.table.codes)
+        draft, groups = _made(some, starts, losses)
         return replace(draft, groups=min(groups, key=partial(_lost, losses)))
 
     # Groups that grow through sorted rows one after the other leave scattered rows for the last ones.

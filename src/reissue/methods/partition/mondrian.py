@@ -48,12 +48,15 @@ def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     taxonomies, strict = Forest.of(job.table.taxonomies), bool(job.options.get("strict", True))
 
-    def make(job: Job) -> Draft:
+    def finished(job: Job) -> Draft:
+        return improved(job, [lambda some, _: split(some)])
+
+    def split(job: Job) -> Draft:
         return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
 
     if not strict and job.table.people is None:
-        return split_across(job, in_order(job, lambda some: improved(some, [make])))
-    return split_across(job, improved(job, [make]))
+        return split_across(job, in_order(job, finished))
+    return split_across(job, finished(job))
 
 
 def _advance(frontier: Frontier, taxonomies: Forest, requirement: Requirement, strict: bool) -> tuple[Layout, Bools]:

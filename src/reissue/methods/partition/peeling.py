@@ -88,10 +88,11 @@ class _Rungs:
         return _Rungs(tuple(node[chosen] for node in self.nodes), self.lost)
 
 
-def peeled(job: Job) -> Codes | None:
+def peeled(job: Job, most: float = np.inf) -> Codes | None:
     """Row to group, such that every group meets the requirement; None where the lattice cannot be thinned enough.
 
-    The requirement judges groups by themselves, and there is one row for each person.
+    It gives up, too, as soon as rows lose more than `most` together if those that are left lose what rows lose on
+    average at the next node. The requirement judges groups by themselves, and there is one row for each person.
     """
     table, requirement = job.table, job.requirement
     codes, entries, of_row = Entries.distinct(table, sensitive=requirement.sensitive)
@@ -101,7 +102,7 @@ def peeled(job: Job) -> Codes | None:
         if len(rungs[longest]) <= 2:
             return None
         rungs[longest] = rungs[longest].without_middle()
-    group = _peel(rungs, entries, requirement)
+    group = _peel(rungs, entries, requirement, most)
     return None if group is None else group[of_row].astype(np.int32)
 
 
@@ -134,6 +135,10 @@ class _Lattice:
         """The node at a place in the order of loss."""
         return tuple(int(rung) for rung in np.unravel_index(self._order[place], self._losses.shape))
 
+    def lost(self, node: Node) -> float:
+        """What a row loses at a node on average."""
+        return float(self._losses[node])
+
     def bound(self, node: Node, rows: int) -> None:
         """At this node so many rows stand."""
         finer = self._most[tuple(slice(rung + 1) for rung in node)]
@@ -149,8 +154,9 @@ class _Lattice:
         return chain
 
 
-def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement) -> Ints | None:
+def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement, most: float) -> Ints | None:
     """Entry to group."""
+    lost, number_left = 0.0, int(entries.rows.sum())
     lattice = _Lattice(rungs, int(entries.rows.sum()))
     group, rest, made = np.full(len(entries.values), -1), np.arange(len(entries.values)), 0
     left = list(rungs)
@@ -158,10 +164,14 @@ def _peel(rungs: Sequence[_Rungs], entries: Entries, requirement: Requirement) -
         before, place = len(rest), lattice.following(0, _needed(entries, rest))
         while place is not None and len(rest):
             node = lattice.node(place)
+            each = lattice.lost(node)
+            if lost + each * number_left > most:
+                return None
             standing = _Standing.at(node, left, entries, rest, requirement)
             if standing.number >= _needed(entries, rest):
                 group[rest[standing.rows]] = made + standing.label
                 made += int(standing.label.max()) + 1
+                lost, number_left = lost + each * standing.number, number_left - standing.number
                 rest, left = rest[~standing.rows], [one.only(~standing.rows) for one in left]
                 if requirement.growing:
                     lattice.bound(node, 0)

@@ -69,13 +69,15 @@ def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     taxonomies = Forest.of(job.table.taxonomies)
 
-    starts = (lambda some: _grouped(some, taxonomies), _peeled)
+    def fast(some: Job) -> Draft:
+        return _grouped(some, taxonomies)
 
     def make(job: Job) -> Draft:
+        starts = (lambda some, _: fast(some), _peeled)
         finish = None if wanted_effort(job) is None else lambda some: improved(some, starts)
         if job.requirement.value_bounds(job.table.domain) is not None:
-            return without_rare_values(job, finish or starts[0])
-        return without_outliers(job, starts[0], edges, lambda: surplus(job), finish)
+            return without_rare_values(job, finish or fast)
+        return without_outliers(job, fast, edges, lambda: surplus(job), finish)
 
     one = bool(_BY_REGIONS.one(job.requirement, job.suppress))
     return split_across(job, in_regions(job, make, one=one))
@@ -92,9 +94,9 @@ def _grouped(job: Job, taxonomies: Forest) -> Draft:
     return drafts[0] if len(drafts) == 1 else min(drafts, key=lambda draft: _extent(job, draft.groups).total)
 
 
-def _peeled(job: Job) -> Draft | None:
+def _peeled(job: Job, most: float) -> Draft | None:
     """Groups peeled off the lattice, as a draft."""
-    groups = peeled(job)
+    groups = peeled(job, most)
     return None if groups is None else Draft(groups=groups)
 
 
