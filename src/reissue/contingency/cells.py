@@ -176,14 +176,14 @@ class CountCells:
 
 def read_cells(column: pl.Series) -> CountCells:
     """What the cells of a column say; ranges without a lower bound have -1 there."""
-    texts = column.cast(pl.String).fill_null("").str.strip_chars().to_list()
-    different = set(texts)
+    texts = column.cast(pl.String).fill_null("").str.strip_chars()
+    different = texts.unique()
     pointed = {text for text in different if "." in text and text[:1].isdigit()}
-    if pointed and len(pointed) < len(different) and all(map(_POINTS.fullmatch, pointed)):
-        read = {text: read_cell(text.replace(".", "") if text in pointed else text) for text in different}
-    else:
-        read = {text: read_cell(text) for text in different}
-    table = np.array([read[text] for text in texts], np.int64).reshape(-1, 3)
+    if not (pointed and len(pointed) < len(different) and all(map(_POINTS.fullmatch, pointed))):
+        pointed = set()
+    read = [read_cell(text.replace(".", "") if text in pointed else text) for text in different]
+    place = texts.cast(pl.Enum(different)).to_physical().to_numpy()
+    table = np.array(read, np.int64).reshape(-1, 3)[place]
     return CountCells(table[:, 0], table[:, 1], table[:, 2])
 
 
