@@ -17,6 +17,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.errors import NotMetError, RequirementError
+from reissue.methods.extents import Extent, extent_of
 from reissue.methods.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -131,23 +132,17 @@ def _lost(table: Table, kept: Ints, draft: Draft) -> float:
 
 def _losses(table: Table, draft: Draft) -> Floats:
     """Quasi-identifiers x rows: what each row loses."""
-    losses = np.empty(table.codes.shape)
-    for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
-        if draft.cuts is None:
-            losses[place] = taxonomy.lost(*_bounds(codes, draft.groups))[draft.groups]
-        else:
-            cut = draft.cuts[place]
-            losses[place] = taxonomy.loss(cut[codes], taxonomy.ends(cut)[codes])
-    return losses
+    if draft.cuts is None:
+        boxes = _boxes(table, draft)
+        ends = zip(table.taxonomies, boxes.lo, boxes.hi, strict=True)
+        return np.stack([taxonomy.lost(lo, hi)[draft.groups] for taxonomy, lo, hi in ends])
+    cuts = zip(table.taxonomies, draft.cuts, table.codes, strict=True)
+    return np.stack([taxonomy.loss(cut[codes], taxonomy.ends(cut)[codes]) for taxonomy, cut, codes in cuts])
 
 
-def _bounds(codes: Codes, groups: Codes) -> tuple[Codes, Codes]:
-    """The smallest and the largest code of each group."""
-    total = int(groups.max(initial=-1)) + 1
-    lo, hi = np.full(total, np.iinfo(np.int32).max, np.int32), np.full(total, -1, np.int32)
-    np.minimum.at(lo, groups, codes)
-    np.maximum.at(hi, groups, codes)
-    return lo, hi
+def _boxes(table: Table, draft: Draft) -> Extent:
+    """The groups' boxes."""
+    return extent_of(table.taxonomies, table.codes).merged(draft.groups, int(draft.groups.max(initial=-1)) + 1)
 
 
 # --- which rows ------------------------------------------------------------------------------------------------------
@@ -159,9 +154,9 @@ def edges(table: Table, draft: Draft, _: Ints) -> tuple[Ints, Floats]:
     losses = _losses(table, draft)
     kept_by_row = len(losses) - losses.sum(axis=0)
     best, promise = np.zeros(len(sizes)), np.zeros(table.rows)
-    chosen = np.zeros(table.rows, np.bool_)
+    chosen, boxes = np.zeros(table.rows, np.bool_), _boxes(table, draft)
     for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
-        lo, hi = _bounds(codes, groups)
+        lo, hi = boxes.lo[place], boxes.hi[place]
         for upwards in (True, False):
             order = np.lexsort((codes if upwards else -codes.astype(np.int64), groups))
             group, code = groups[order], codes[order]
