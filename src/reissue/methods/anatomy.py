@@ -21,8 +21,8 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.errors import RequirementError, SchemaError
+from reissue.methods.entries import Entries
 from reissue.methods.registry import Job, Trait, algorithm
-from reissue.methods.suppression import Entries
 from reissue.release.form import Form
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -80,14 +80,14 @@ class _Deal:
         return np.arange(len(self.order)) % buckets % united
 
     def groups(self, buckets: int, united: int) -> Codes:
-        """Row of the table to its bucket, -1 if left out."""
+        """Row of the table to its bucket, -1 if suppressed."""
         groups = np.full(self.rows, -1, np.int32)
         groups[self.order] = self.numbers(buckets, united)
         return groups
 
 
 def _deal(job: Job, wanted: int) -> _Deal:
-    """Shuffle and sort by value; leave out what is too much of a value, if that is allowed."""
+    """Shuffle and sort by value; suppress what is too much of a value, if that is allowed."""
     table, totals = job.table, job.table.domain.totals
     most = _most_per_value(totals, wanted)
     surplus = int(np.maximum(totals - most, 0).sum())
@@ -125,9 +125,9 @@ def _refusal(job: Job, wanted: int, most: int, surplus: int) -> str:
     lower = rows // int(totals.max())
     return (
         f"Anatomy needs every sensitive value to have at most 1/{wanted} of the rows, but {which} "
-        f"{totals.max() / rows:.1%}: {surplus:,} of {rows:,} rows too many, and {job.spare:,} may be left out. Let "
-        f"{math.ceil(surplus / rows * 1e4) / 1e4:.2%} of the rows be left out, ask for at most {lower} values, or use "
-        "a method that generalizes, such as 'pool'."
+        f"{totals.max() / rows:.1%}: {surplus:,} of {rows:,} rows too many, and {job.spare:,} may be suppressed. Let "
+        f"{math.ceil(surplus / rows * 1e4) / 1e4:.2%} of the rows be suppressed, ask for at most {lower} values, or "
+        "use a method that generalizes, such as 'pool'."
     )
 
 

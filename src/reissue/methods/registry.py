@@ -86,7 +86,7 @@ class Job:
 
     @property
     def spare(self) -> int:
-        """How many rows may be left out."""
+        """How many rows may be suppressed."""
         return int(self.suppress * self.table.records + 1e-9)
 
     @property
@@ -122,7 +122,7 @@ class Suggestion:
     limits: Mapping[str, float] = field(default_factory=dict)
     """Attack to its limit, where the method does not promise it by itself."""
     suppress: float = 0.05
-    """The share of rows that may be left out: of people whom no group keeps below the limit."""
+    """The share of rows that may be suppressed: of people whom no group keeps below the limit."""
     unminded: tuple[str, ...] = ()
     """Attacks of the list that the method does nothing against."""
     counterfeits: float | None = None
@@ -146,7 +146,7 @@ def _always(_: Options) -> str:
 def _left_out(requirement: Requirement, suppress: float) -> str:
     if not (suppress and requirement.relative):
         return ""
-    return f"{requirement} compares with the rows that are published, which changes with every row that is left out"
+    return f"{requirement} compares with the rows that are published, which changes with every row that is suppressed"
 
 
 def _as_asked(requirement: Requirement, _: Options, __: Domain, ___: int) -> Requirement:
@@ -165,7 +165,7 @@ class ByRegions:
     judged: Callable[[Requirement, Options, Domain, int], Requirement] = _as_asked
     """What regions must meet: from what is asked for, the options, the values' domain and the number of providers."""
     one: Callable[[Requirement, float], str] = _left_out
-    """Why the table must stay one region, from what is asked and the share that may be left out; empty if not."""
+    """Why the table must stay one region, from what is asked and the share that may be suppressed; empty if not."""
     any_order: bool = False
     """Whether what it makes of a region does not depend on the order of its rows, the order of what is made aside."""
     by_provider: bool = False
@@ -208,7 +208,7 @@ class Algorithm:
     suggestion: Suggestion | None = None
     """The policy with which a series by it may begin; None if it is not proposed for series."""
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None
-    """A release and identifiers to the rows that must go with them, where leaving out a person alone is not enough."""
+    """A release and identifiers to the rows that must go with them, where suppressing a person alone is not enough."""
     recheck: Callable[[Release, Options], None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError."""
     recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None

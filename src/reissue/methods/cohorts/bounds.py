@@ -191,7 +191,7 @@ def companions(release: Release, people: pl.Series) -> Bools:
 def without_collided(arrival: Arrival, bounds: Bounds, spare: int, requirement: Requirement | None = None) -> Arrival:
     """Suppress cohorts that exceed the bound, those with the largest shares first, as far as suppression is allowed.
 
-    A requirement that each cohort must meet by itself comes before that: all those that do not are left out.
+    A requirement that each cohort must meet by itself comes before that: all those that do not are suppressed.
     """
     seats = arrival.seats
     share, people = _largest_shares(seats), seats.people()

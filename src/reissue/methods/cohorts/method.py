@@ -240,7 +240,7 @@ def _whole_cohorts(job: Job, seats: Seats, bounds: Bounds) -> Ints:
     left = job.table.rows - int(seats.filled.sum())
     if left > job.spare:
         raise NotMetError(
-            f"{_people(left)} in no cohort that meets the requirement by itself, and {job.spare:,} may be left out. "
+            f"{_people(left)} in no cohort that meets the requirement by itself, and {job.spare:,} may be suppressed. "
             "Allow more (`suppress`), ask for less, or publish another form: only a panel needs that of each cohort."
         )
     if not met_by(seats, bounds, job.requirement).all():
@@ -332,6 +332,6 @@ def _people(number: int) -> str:
 def _refusal(number: int, spare: int) -> NotMetError:
     return NotMetError(
         f"{_people(number)} back after an absence and cannot be shown: someone else has the seat, it was shown without "
-        f"them (a panel), or it cannot have become the value. {spare:,} may be left out. Allow more (`suppress`), or "
+        f"them (a panel), or it cannot have become the value. {spare:,} may be suppressed. Allow more (`suppress`), or "
         "give them new identifiers only if nobody can know that they were there before."
     )

@@ -199,8 +199,8 @@ def without_movers(job: Job, memory: CohortState, make: Callable[[Job], Draft]) 
     if number > job.spare:
         raise NotMetError(
             f"{'1 person has' if number == 1 else f'{number:,} people have'} changed providers since they were last "
-            f"published, and cannot be shown where providers are kept apart. {job.spare:,} may be left out. Allow more "
-            "(`suppress`), or give them new identifiers only if nobody can know that they were there before."
+            f"published, and cannot be shown where providers are kept apart. {job.spare:,} may be suppressed. Allow "
+            "more (`suppress`), or give them new identifiers only if nobody can know that they were there before."
         )
     rows = np.flatnonzero(~moved)
     people = None if job.people is None else job.people[rows]

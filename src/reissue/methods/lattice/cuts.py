@@ -60,7 +60,7 @@ class SpecializedGroups(NewGroups):
     """Who would be in them."""
 
     members: Ints
-    """The entries under the node, without those left out."""
+    """The entries under the node, without suppressed ones."""
     child: Ints
     """Member to the number of its child."""
     part: Ints
@@ -69,7 +69,7 @@ class SpecializedGroups(NewGroups):
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """Some of the entries under a node, without those left out."""
+    """Some of the entries under a node, without suppressed ones."""
 
     members: Ints
     child: Ints
@@ -78,7 +78,7 @@ class _Piece:
 
 
 class Cuts:
-    """One cut per attribute, all roots at first, and the group of every entry; entries may be left out."""
+    """One cut per attribute, all roots at first, and the group of every entry; entries may be suppressed."""
 
     def __init__(self, codes: Sequence[Codes], taxonomies: Sequence[Taxonomy], weights: Ints | None = None) -> None:
         """`codes` are the entries' leaf codes, one array per attribute; `weights` their rows, None: one each."""
@@ -86,7 +86,7 @@ class Cuts:
         self.cuts: list[Codes] = [np.zeros(taxonomy.size, np.int32) for taxonomy in taxonomies]
         """Leaf to the first leaf of its node, by attribute."""
         self.groups = np.zeros(len(codes[0]), np.int32)
-        """Entry to group number, -1 if left out; numbers of groups that are left out are not used again."""
+        """Entry to group number, -1 if suppressed; numbers of suppressed groups are not used again."""
         self.total = 1
         """A number above all group numbers."""
         self._order = [_order(column, taxonomy.size) for column, taxonomy in zip(codes, taxonomies, strict=True)]
@@ -96,7 +96,7 @@ class Cuts:
         small = None if weights is None else weights.astype(np.min_scalar_type(int(weights.max(initial=0))))
         self._weights = [None if small is None else small[order] for order in self._order]
         self.whole = True
-        """Whether nothing has been left out."""
+        """Whether nothing has been suppressed."""
 
     def roots(self) -> list[Node]:
         """The nodes to start with."""
@@ -154,7 +154,7 @@ class Cuts:
             yield _Piece(members, child, groups * np.int64(width) + child, own)
 
     def apply(self, new: NewGroups, bad: Bools | None = None) -> list[Node]:
-        """Specialize a node, leave out the new groups that are `bad`, and return its children that have children."""
+        """Specialize a node, suppress the new groups that are `bad`, and return its children that have children."""
         parent, (entries, bound) = new.parent, self._under(new.node)
         first = np.append(True, parent[1:] != parent[:-1])[: new.total]
         number = parent.astype(np.int32)

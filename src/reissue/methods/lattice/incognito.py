@@ -1,7 +1,7 @@
 """Full-domain generalization, optimal for a chosen loss: after Incognito (LeFevre, DeWitt, Ramakrishnan 2005).
 
 Every attribute is published on one level of its hierarchy; the combinations of levels form a lattice. Groups that fail
-are left out, as long as at most the allowed rows go. The search judges lattice nodes from counts of distinct
+are suppressed, as long as at most the allowed rows are. The search judges lattice nodes from counts of distinct
 combinations that roll up, never from rows, and stops when no node left can have a smaller loss:
 
 1. *Projections*, as Incognito does: nodes with all but one, two or three attributes on their root. Their counts are
@@ -9,7 +9,7 @@ combinations that roll up, never from rows, and stops when no node left can have
 2. *Paths*: from the node with the smallest lower bound up through nodes that are still open, bisected as in Flash
    (Kohlmayer et al. 2012). Where nothing can be ruled out (below), the path is that one node: best first.
 
-Why what is left out may be left out. Below v, groups are pieces of v's groups. Nothing suppressed: if all pieces met a
+Why these nodes may be skipped. Below v, groups are pieces of v's groups. Nothing suppressed: if all pieces met a
 monotone requirement, their unions at v would; so if v fails, all below fail. With suppression: a piece that meets a
 growing requirement lies in a group that meets it; so below v at least the rows fail that fail at v, and if these are
 too many, all below fail. Neither is claimed for the other parts of a requirement: they only judge the node itself,
@@ -25,15 +25,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.keys import pack, rank
 from reissue.errors import InputError, RequirementError
+from reissue.methods.entries import Entries
 from reissue.methods.lattice.lattice import Ladder, Levels, Rolled, roll, whole
 from reissue.methods.lattice.measures import MEASURES
 from reissue.methods.registry import Job, Option, Trait, algorithm
-from reissue.methods.suppression import Entries, failing, joined, number_groups
 from reissue.release.release import Draft
-from reissue.requirements import KAnonymity, Requirement
+from reissue.requirements import All, KAnonymity, Requirement
 
 __all__ = ["incognito"]
 
@@ -63,10 +63,10 @@ def incognito(job: Job) -> Draft:
         search.try_projections()
     search.try_paths()
     if search.found is None:
-        left_out = f" with at most {job.spare:,} rows left out" if job.spare else ""
+        suppressed = f" with at most {job.spare:,} rows suppressed" if job.spare else ""
         raise RequirementError(
-            f"No full-domain generalization of this table meets {job.requirement}{left_out}. Let more rows be left "
-            f"out, ask for less{job.otherwise}."
+            f"No full-domain generalization of this table meets {job.requirement}{suppressed}. Let more rows be "
+            f"suppressed, ask for less{job.otherwise}."
         )
     return _draft(job, ladders, search)
 
@@ -118,7 +118,7 @@ class _Search:
             if not self._binds(rolled, counts.rows, bad):
                 return rolled
         if not self.binds_all:
-            bad = failing(self.job.requirement, rolled.entries, rolled.groups, rolled.total, self.job.spare)
+            bad = _failing(self.job.requirement, rolled.entries, rolled.groups, rolled.total, self.job.spare)
         self._settle(rolled, counts.rows, bad)
         return None
 
@@ -222,7 +222,7 @@ def _binding(job: Job) -> tuple[Requirement | None, bool]:
     least = max(part.least_people if several else part.least for part in parts)
     if not binds_all and least > 1:
         binding.append(KAnonymity(least))
-    return joined(binding), binds_all
+    return (All(tuple(binding)) if binding else None), binds_all
 
 
 def _box(levels: Levels) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
@@ -244,6 +244,25 @@ def _projection(top: Levels, chosen: Sequence[int]) -> list[Levels]:
     return nodes
 
 
+def _failing(requirement: Requirement, entries: Entries, groups: Codes | Ints, total: int, spare: int) -> Bools:
+    """The groups to suppress, or, if that would cost more than `spare` rows, more than `spare` rows' worth of them.
+
+    What is published is judged against its own distribution of sensitive values, which moves when rows are suppressed:
+    judging goes on until nothing more fails. A growing requirement looks at the group alone and is judged once.
+    """
+    counts = entries.counts(groups, total)
+    sizes = counts.rows
+    bad: Bools = (sizes > 0) & ~requirement.holds(counts)
+    while bad.any() and not requirement.growing and sizes[bad].sum() <= spare:
+        kept = ~bad[groups]
+        left = entries.only(kept).counts(groups[kept], total)
+        more = (sizes > 0) & ~bad & ~requirement.holds(left)
+        if not more.any():
+            break
+        bad |= more
+    return bad
+
+
 def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:
     """The rows grouped once, at the node that was found."""
     assert search.found is not None  # noqa: S101 - the caller made sure
@@ -252,7 +271,7 @@ def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:
     columns = [level.node[codes] for level, codes in zip(levels, table.codes, strict=True)]
     groups, total = rank(pack(columns, [len(level.names) for level in levels])[0])
     entries = Entries(table.sensitive, table.domain, table.times, table.people)
-    bad = failing(job.requirement, entries, groups, total, job.spare)
+    bad = _failing(job.requirement, entries, groups, total, job.spare)
     numbers = [ladder.numbers[rung] for ladder, rung in zip(ladders, search.found, strict=True)]
     cuts = tuple(taxonomy.cut(number) for taxonomy, number in zip(table.taxonomies, numbers, strict=True))
     notes = {
@@ -261,4 +280,5 @@ def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:
         "nodes": search.floor.size,
         "judged": search.judged,
     }
-    return Draft(number_groups(groups, bad), cuts, notes=notes)
+    number = np.where(bad, -1, np.cumsum(~bad) - 1).astype(np.int32)
+    return Draft(number[groups], cuts, notes=notes)

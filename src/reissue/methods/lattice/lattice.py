@@ -8,7 +8,7 @@ import numpy as np
 from reissue._arrays import Codes, Floats, Ints
 from reissue.counting.keys import pack
 from reissue.data.table import Table
-from reissue.methods.suppression import Entries
+from reissue.methods.entries import Entries
 from reissue.taxonomy.tree import Level, Taxonomy
 
 __all__ = ["Ladder", "Levels", "Rolled", "roll", "whole"]

@@ -1,7 +1,7 @@
-"""What a full-domain search minimizes, with the bounds that let it leave most of the lattice out.
+"""What a full-domain search minimizes, with the bounds that let it skip most of the lattice.
 
-Every measure is a *floor*, which never falls on the way up the lattice, and what leaving groups out adds to it. Write
-S(v) for the rows that a growing requirement leaves out at node v. Going down from v to u cuts groups into pieces, so
+Every measure is a *floor*, which never falls on the way up the lattice, and what suppressing groups adds to it. Write
+S(v) for the rows that a growing requirement suppresses at node v. Going down from v to u cuts groups into pieces, so
 S(u) holds S(v), and a row of S(v) adds at u no less than at v, because its cells and its group only got smaller. Hence
 loss(u) >= floor(u) + added(v) for every u below v.
 """
@@ -34,15 +34,15 @@ class LatticeLoss(ABC):
 
     @abstractmethod
     def floor(self, rolled: Rolled, sizes: Ints) -> float:
-        """The loss at a node if nothing were left out; that of a coarser node is not smaller."""
+        """The loss at a node if nothing were suppressed; that of a coarser node is not smaller."""
 
     def added(self, rolled: Rolled, sizes: Ints, bad: Bools) -> float:
-        """What leaving groups out adds at least, here and at finer nodes."""
+        """What suppressing groups adds at least, here and at finer nodes."""
         del rolled, sizes, bad
         return 0.0
 
     def loss(self, rolled: Rolled, sizes: Ints, bad: Bools) -> float:
-        """The loss at a node with groups left out."""
+        """The loss at a node with groups suppressed."""
         return self.floor(rolled, sizes) + (self.added(rolled, sizes, bad) if bad.any() else 0.0)
 
     @cached_property
@@ -53,7 +53,7 @@ class LatticeLoss(ABC):
 
 
 class _Cells(LatticeLoss):
-    """The average information loss per cell; a row left out is lost in all its cells."""
+    """The average information loss per cell; a suppressed row is lost in all its cells."""
 
     @cached_property
     def lowest(self) -> Floats:
@@ -82,7 +82,7 @@ class _Cells(LatticeLoss):
 
 
 class _Discernibility(LatticeLoss):
-    """Every row costs the size of its group; a row left out costs as much as there are rows."""
+    """Every row costs the size of its group; a suppressed row costs as much as there are rows."""
 
     @cached_property
     def lowest(self) -> Floats:
@@ -101,7 +101,7 @@ class _Discernibility(LatticeLoss):
 
 
 class _Groups(LatticeLoss):
-    """Rows per published group, those left out included: the average group size before it is divided by k."""
+    """Rows per published group, suppressed ones included: the average group size before it is divided by k."""
 
     @cached_property
     def lowest(self) -> Floats:

@@ -9,8 +9,8 @@ classifier gains; here the table may serve any purpose, and a score is what the 
 - "loss": the loss saved alone.
 - "squares": the rows of the groups touched, squared: the score of Fung et al. (2008).
 
-With rows to spare, groups that would fail may be left out: their rows then count as lost in all cells, and a node is
-specialized only if that saves more than it loses. What was left out stays out.
+Where rows may be suppressed, groups that would fail are: their rows then count as lost in all cells, and a node is
+specialized only if that saves more than it loses. What was suppressed stays so.
 
 Refusals are final where that is sound. Nothing suppressed and a monotone requirement: were the refused split possible
 later, the pieces it makes would unite to those it makes now, which failed. A growing requirement that needs more rows
@@ -33,9 +33,9 @@ from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import rank
 from reissue.counting.people import PeopleCounts
 from reissue.errors import RequirementError
+from reissue.methods.entries import Entries
 from reissue.methods.lattice.cuts import Cuts, NewGroups, Node, SizedGroups, SpecializedGroups
 from reissue.methods.registry import Job, Option, Trait, algorithm
-from reissue.methods.suppression import Entries
 from reissue.release.release import Draft
 from reissue.taxonomy.tree import Taxonomy
 
@@ -48,9 +48,9 @@ class _Step:
 
     made: NewGroups
     split: SpecializedGroups | None
-    """Who is in which of them; None where rows cannot be left out, and nobody need know."""
+    """Who is in which of them; None where rows cannot be suppressed, and nobody need know."""
     bad: Bools
-    """New groups to leave out."""
+    """New groups to suppress."""
     lost: int
     """Their rows."""
     saved: float
@@ -104,7 +104,7 @@ def topdown(job: Job) -> Draft:
 
 
 class _Search:
-    """The cuts as they are, and what there is to spare."""
+    """The cuts as they are, and how many rows may still be suppressed."""
 
     def __init__(self, job: Job) -> None:
         """All rows in one group."""
@@ -118,7 +118,7 @@ class _Search:
         self.cuts = Cuts(list(self.codes), job.table.taxonomies, self.weights if self.repeated else None)
         self.spare = job.spare
         self.domain = job.table.domain
-        """The sensitive values of the rows that are not left out."""
+        """The sensitive values of the rows that are not suppressed."""
         roots = [taxonomy.loss(*_whole(taxonomy)) for taxonomy in job.table.taxonomies]
         self.loss = np.full(len(self.weights), np.sum(roots))
         """What each entry loses in all its cells together, as things stand."""
@@ -195,7 +195,7 @@ class _Search:
         return PeopleCounts(split.part, values, self.entries.people[members], self.domain, split.total, weights)
 
     def _saved(self, node: Node, split: SpecializedGroups | None, bad: Bools) -> float:
-        """How much less would be lost: in the cells of the node, less what the rows left out still had."""
+        """How much less would be lost: in the cells of the node, less what the suppressed rows still had."""
         saves = self.cuts.losses(node)
         if split is None or (self.cuts.whole and not bad.any()):
             return float(saves @ np.diff(self.rows[node.attribute][node.starts]))
@@ -212,7 +212,7 @@ class _Search:
         return self.job.requirement.monotone
 
     def _others_hold(self, split: SpecializedGroups, bad: Bools) -> bool:
-        """Whether, with rows left out, all groups meet the requirement against the distribution of what is left."""
+        """Whether, with rows suppressed, all groups meet the requirement against the distribution of what is left."""
         if self.job.requirement.growing or self.entries.people is not None:
             return True  # no other group is judged by the distribution in the whole table
         groups = self.cuts.groups.copy()

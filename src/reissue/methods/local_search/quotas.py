@@ -82,7 +82,7 @@ class _Limits:
         domain = job.table.domain
         bounds, excess = job.requirement.value_bounds(domain), job.requirement.excess_limit
         if bounds is not None:
-            return cls(domain.totals, 0.0, bounds)
+            return cls(domain.totals, 0.0, np.minimum(bounds, 1.0))
         return None if excess is None else cls(domain.totals, excess, None)
 
     def quotas(self, size: int) -> Quotas:
@@ -113,7 +113,7 @@ class _Limits:
 
 def _most(bounds: Floats, size: int) -> Ints:
     """Value to the most rows of it in a group of so many, by each value's largest share."""
-    return np.floor(np.minimum(bounds, 1.0) * size + _ROUNDING).astype(np.int64)
+    return np.floor(bounds * size + _ROUNDING).astype(np.int64)
 
 
 def by_quotas(job: Job, make: Callable[[Job], Draft]) -> Codes | None:

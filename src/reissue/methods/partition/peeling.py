@@ -20,9 +20,9 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts
 from reissue.counting.keys import distinct_keys, pack
+from reissue.methods.entries import Entries
 from reissue.methods.lattice.lattice import Ladder
 from reissue.methods.registry import Job
-from reissue.methods.suppression import Entries
 from reissue.requirements import Requirement
 from reissue.taxonomy.tree import Taxonomy
 

@@ -30,13 +30,13 @@ from reissue.counting.keys import stable_order
 from reissue.counting.segments import different
 from reissue.methods.extents import Extent, extent_of
 from reissue.methods.joining import joined
-from reissue.methods.leaving_out import edges, surplus, without_outliers, without_rare_values
 from reissue.methods.local_search.search import EFFORT, improved, wanted_effort
 from reissue.methods.partition.frontier import Frontier, Layout, LocatedRows, Ranks, work_off
 from reissue.methods.partition.halves import split_across
 from reissue.methods.partition.peeling import peeled
 from reissue.methods.partition.regions import REGION, in_regions
 from reissue.methods.registry import ByRegions, Job, Suggestion, Trait, algorithm
+from reissue.methods.suppression import edges, surplus, without_outliers, without_rare_values
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.forest import Forest

@@ -23,8 +23,8 @@ from reissue.counting.keys import pack, rank
 from reissue.counting.segments import pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.methods.leaving_out import blocking, surplus, without_outliers
 from reissue.methods.registry import Job, Option, Suggestion, Trait, algorithm
+from reissue.methods.suppression import blocking, surplus, without_outliers
 from reissue.papers.correspondence.earlier import OpenNode, Pool, Trial
 from reissue.papers.correspondence.histories import (
     EarlierCells,

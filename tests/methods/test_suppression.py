@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.ledger import Ledger
-from reissue.methods.leaving_out import edges
+from reissue.methods.suppression import edges
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish
 from reissue.release.release import Release
