@@ -102,13 +102,12 @@ def improved(job: Job, starts: Sequence[Start]) -> Draft:
     """
     effort = wanted_effort(job)
     if effort is None:
-        draft = starts[0](job, np.inf)
-        if draft is None:
-            raise InternalError("The first start makes groups of every table.")
-        return draft
+        return _first(job, starts[0])
     losses = Losses.of(job.table.taxonomies, job.table.codes)
-    draft, groups = _made(replace(job, progress=lambda share: job.progress(_BEFORE * share)), starts, losses)
-    mixed = _mixed(job, starts)
+    mixed = _mixed(job, starts[0])
+    # Where shares of values are limited, the other starts cost far more than they gain beside quotas.
+    tried = starts if mixed is None else starts[:1]
+    draft, groups = _made(replace(job, progress=lambda share: job.progress(_BEFORE * share)), tried, losses)
     groups += [] if mixed is None else [mixed]
     lost = [_lost(losses, one) for one in groups]
     close = [one for one, its in zip(groups, lost, strict=True) if its <= _CLOSE * min(lost)]
@@ -117,6 +116,14 @@ def improved(job: Job, starts: Sequence[Start]) -> Draft:
         report = partial(_report, job.progress, _BEFORE + number * each, each)
         ended.append(searched(replace(job, progress=report), one, replace(effort, seconds=effort.seconds / len(close))))
     return replace(draft, groups=min(ended, key=partial(_lost, losses)))
+
+
+def _first(job: Job, start: Start) -> Draft:
+    """What the first start makes."""
+    draft = start(job, np.inf)
+    if draft is None:
+        raise InternalError("The first start makes groups of every table.")
+    return draft
 
 
 def _report(progress: Callable[[float], None], before: float, share: float, done: float) -> None:
@@ -130,12 +137,12 @@ def _lost(losses: Losses, groups: Codes) -> float:
 
 def _made(job: Job, starts: Sequence[Start], losses: Losses) -> tuple[Draft, list[Codes]]:
     """What the first start makes, and the groups of all that can make any."""
-    made: list[Draft] = []
-    for start in starts:
-        most = _CLOSE * min((_lost(losses, draft.groups) for draft in made), default=np.inf)
-        draft = start(job, most)
-        made += [] if draft is None else [draft]
-    return made[0], [draft.groups for draft in made]
+    draft = _first(job, starts[0])
+    groups = [draft.groups]
+    for start in starts[1:]:
+        other = start(job, _CLOSE * min(_lost(losses, one) for one in groups))
+        groups += [] if other is None else [other.groups]
+    return draft, groups
 
 
 def wanted_effort(job: Job) -> Effort | None:
@@ -148,17 +155,13 @@ def wanted_effort(job: Job) -> Effort | None:
     return None if together else effort
 
 
-def _mixed(job: Job, starts: Sequence[Start]) -> Codes | None:
+def _mixed(job: Job, start: Start) -> Codes | None:
     """Groups with nearly the table's shares of values, where the requirement asks for that; None if none are found."""
-
-    def least(some: Job) -> Draft:
-        losses = Losses.of(some.table.taxonomies, some.table.codes)
-        draft, groups = _made(some, starts, losses)
-        return replace(draft, groups=min(groups, key=partial(_lost, losses)))
-
     # Groups that grow through sorted rows one after the other leave scattered rows for the last ones.
     order = np.random.default_rng(0).permutation(job.table.rows)
-    mixed = by_quotas(replace(job, table=replace(job.table.some(order), domain=job.table.domain)), least)
+    mixed = by_quotas(
+        replace(job, table=replace(job.table.some(order), domain=job.table.domain)), partial(_first, start=start)
+    )
     return None if mixed is None else mixed[np.argsort(order)]
 
 
