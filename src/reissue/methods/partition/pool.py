@@ -9,9 +9,10 @@ better off without; where rare values bind (beta-likeness), the rows of the rare
 
 Where a value's share is limited and the value is frequent, whole regions fail and are not split any further. So there
 small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
-(`methods.joining`); whichever of the two loses less is taken. Unless `effort` is "fast", groups peeled off the
-generalization lattice (`peeling`) are a second start, which loses much less where groups are large. Local search goes
-on from both where they lose about as much, and what ends best is taken.
+(`methods.joining`); whichever of the two loses less is taken. Unless `effort` is "fast", there is a second start:
+groups peeled off the generalization lattice (`peeling`), which lose much less where groups are large, or groups by
+quotas (`local_search.quotas`) where shares of values are compared with the whole table's. Local search goes on from
+both where they lose about as much, and what ends best is taken.
 
 A table of more than a million rows is split into regions first, as strict Mondrian splits, and each is worked on by
 itself (`by_regions`): so it is the same release whether the table lies in memory or not.
