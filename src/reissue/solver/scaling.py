@@ -50,7 +50,8 @@ class Scaling:
     tolerance: float = 1e-2
     """Difference between expected and published counts below which all count as fitted."""
     elsewhere: float = 1e-3
-    """Share of records that may be expected in another cell than published, however far off a single count is."""
+    """Share of records that may be expected in another cell than published, however far off a single count is; and of
+    counterfeits that may be expected to have another value than known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +145,12 @@ def scale(
     lambdas = [_first(release, one) for release, one in zip(chains.releases, given, strict=True)]
     tilts = [np.ones_like(release.tilt) for release in chains.releases]
     momentum, error, converged, sweep = _Momentum(), np.inf, False, 0
-    found = _Swept(lambdas, tilts, np.inf, np.inf)
+    found = _Swept(lambdas, tilts, np.inf, np.inf, np.inf)
     while sweep < how.sweeps and not converged:
         before = [*lambdas, *tilts]
         found = _sweep(chains.tilted(tilts), lambdas, how)
         lambdas, tilts = found.lambdas, [old * new for old, new in zip(tilts, found.tilts, strict=True)]
-        last, error = error, found.elsewhere
+        last, error = error, max(found.elsewhere, found.invented)
         converged = found.worst <= how.tolerance or error <= how.elsewhere
         sweep += 1
         if sweep < how.sweeps and not converged:
@@ -265,6 +266,8 @@ class _Swept:
     tilts: list[Floats]
     worst: float
     elsewhere: float
+    invented: float
+    """Share of counterfeits that are expected to have another value than known."""
 
 
 def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
@@ -274,6 +277,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
     later, carried = _backward(chains, weights, messages), np.zeros(int(offsets[-1]))
     made, factors = [], []
     worst, elsewhere, records = 0.0, 0.0, 1.0
+    invented, counterfeits = 0.0, 1.0
     for place, release in enumerate(chains.releases):
         before = before_of(chains, place, weights[place], carried)
         cavity = before * later[place]
@@ -281,7 +285,8 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
         factor = np.ones_like(release.tilt)
         if len(release.counterfeits):
             factor, wrong = _tilting(release, cavity, multipliers)
-            worst, elsewhere = max(worst, float(wrong.max())), elsewhere + float(wrong.sum()) / 2
+            worst, invented = max(worst, float(wrong.max())), invented + float(wrong.sum()) / 2
+            counterfeits += float(release.counterfeits.sum())
             vacant = release.vacant_states
             before[vacant] *= factor[release.value[vacant]]
         worst = max(worst, float(off.max(initial=0.0)))
@@ -290,7 +295,7 @@ def _sweep(chains: Chains, lambdas: Sequence[Floats], how: Scaling) -> _Swept:
         carried[offsets[place] : offsets[place + 1]] = release.normalized(before * release.message(multipliers))
         made.append(multipliers)
         factors.append(factor)
-    return _Swept(made, factors, worst, elsewhere / records)
+    return _Swept(made, factors, worst, elsewhere / records, invented / counterfeits)
 
 
 def fitted(release: ReleaseStates, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:

@@ -6,8 +6,8 @@ person is linked to a value, now or in the past.
 
 - `sight`: who may be in which group, by what the adversary knows;
 - `update_model`, `holder`: how values change, as somebody says or the data teach;
-- `fold`: a window of releases is solved and judged; `attack` does so for an audit, `state` for a ledger;
-- `confidences`, `finding`: the value of each person that comes closest to its limit, and the verdict;
+- `window`: a window of releases is solved and judged; `attack` does so for an audit, `state` for a ledger;
+- `confidence`, `finding`: the value of each person that comes closest to its limit, and the verdict;
 - `story`: the worst case, explained.
 """
 

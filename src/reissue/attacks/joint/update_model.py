@@ -101,7 +101,8 @@ class ObservedSeries:
         steps = chosen.model.steps
         rates = base_rates(self.series, len(self.names), changing=steps is not None)
         series = _sharing(self.series, rates)
-        if steps is not None and made_by_value(series):
+        totals = all(len(seen.counterfeits) for seen in series)
+        if steps is not None and made_by_value(series) and not totals:
             rates = np.maximum(rates @ steps, RARE)
             rates = rates / rates.sum()
         return replace(self, series=series, rates=rates)

@@ -1,4 +1,4 @@
-"""One fold for audit and ledger: releases are added, solved for everyone at once, and judged.
+"""A window of releases, solved for everyone at once and judged: the same for an audit and a ledger.
 
 An audit is a ledger with an unlimited window: all releases are solved together. A ledger keeps the last releases whole;
 of older ones each person keeps a message, what they say about the person's last value there, which is where the chain
@@ -65,7 +65,7 @@ class Past:
     time: Ints
     """Time of the last release before the window in which each person was; -1: none."""
     best: Floats
-    """Highest score of a confidence about a value of each person in these releases (see `confidences`)."""
+    """Highest score of a confidence about a value of each person in these releases (see `confidence`)."""
     steps: Floats
     """Transition matrix as all releases so far taught; empty if they did not."""
     leaving: Floats

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.finding import Judgment
 from reissue.attacks.stories import Case, case, value_text
 from reissue.published.series import Series
 from reissue.solver.observation import Observation
+from reissue.solver.states import ReleaseStates
 from reissue.words import listed, percent
 
 __all__ = ["tell_counts"]
@@ -59,19 +61,17 @@ def tell_counts(judged: Judgment, series: Series, observations: Sequence[Observa
     )
 
 
-def _chance(release: object, chance: np.ndarray, person: int, value: int) -> float | None:
+def _chance(release: ReleaseStates, chance: Floats, person: int, value: int) -> float | None:
     """How likely a person has a value in a release; None where the person is not in it."""
-    row = np.flatnonzero(release.person == person)  # type: ignore[attr-defined]
+    row = np.flatnonzero(release.person == person)
     if not len(row):
         return None
-    states = slice(*release.starts[row[0] : row[0] + 2].tolist())  # type: ignore[attr-defined]
-    mine = chance[states][release.value[states] == value]  # type: ignore[attr-defined]
+    states = slice(*release.starts[row[0] : row[0] + 2].tolist())
+    mine = chance[states][release.value[states] == value]
     return float(mine.sum())
 
 
-def _cells(
-    series: Series, observations: Sequence[Observation], person: int, label: np.ndarray, value: int
-) -> list[str]:
+def _cells(series: Series, observations: Sequence[Observation], person: int, label: Ints, value: int) -> list[str]:
     """The published cells that the person is in and that show the value, the smallest first."""
     found = []
     for number, seen in zip(series.numbers, observations, strict=True):
