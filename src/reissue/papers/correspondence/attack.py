@@ -12,7 +12,7 @@ attribute are disjoint, and between releases one lies inside the other or apart.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Accepts, Heading, attack
 from reissue.attacks.stories import Case
 from reissue.counting.segments import ranges
-from reissue.errors import CannotRunError, InputError
+from reissue.errors import CannotRunError, InputError, InternalError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.papers.correspondence import case as cases
 from reissue.papers.correspondence.chains import Targets, refuse_other_recodings, targets, varying
@@ -83,9 +83,7 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
         answer = solve(list(some), views.releases)
         some = answer.targets
         more = {"exact": not answer.too_large, "components": {"solved": answer.solved, "bounded": answer.too_large}}
-    tally, target = _tally(some, views, limit)
-    found = _finding(series.numbers, tally, limit, more)
-    return replace(found, details={**found.details, "case": _case(series, views, target, limit)})
+    return _finding(series, views, _tally(some, views, limit), limit, more)
 
 
 def _read(series: Series) -> SeriesCounts:
@@ -102,57 +100,46 @@ def _read(series: Series) -> SeriesCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class WorstTarget:
-    """The target that is worst off; of several the one that arrived first, then the one with the smallest nodes."""
+class _Target:
+    """A target and its chain of groups."""
 
     left: int
     arrived: int
     """The release that it arrived with, from 0."""
     nodes: tuple[int, ...]
     """The smallest node of each quasi-identifier along its chain of groups."""
-
-    def __lt__(self, other: "WorstTarget") -> bool:
-        return (self.left, self.arrived, self.nodes) < (other.left, other.arrived, other.nodes)
-
-
-@dataclass(frozen=True, eq=False)
-class ChainGroup:
-    """A group of a chain."""
-
-    size: int
-    published: Mapping[str, str | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """What all targets come to."""
-
-    left: tuple[int, ...]
-    """The least that is left by arrival time; 0 where nobody can have arrived."""
-    worst: WorstTarget
-    groups: tuple[ChainGroup, ...]
-    """The groups of the one worst off, from the release on that it arrived with."""
-    exposed: int
-    """How many chains of groups have less left than the limit."""
-    people: int
-    population: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """A target's chain of groups."""
-
-    arrived: int
     groups: tuple[int, ...]
+    """The groups of its chain, from the release on that it arrived with."""
     terms: Mapping[int, int]
     """Value to how many records with it are left."""
 
+    def __lt__(self, other: "_Target") -> bool:
+        """Of several the one that arrived first, then the one with the smallest nodes, is worst off."""
+        return (self.left, self.arrived, self.nodes) < (other.left, other.arrived, other.nodes)
 
-def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Tally, _Target]:
+    def sizes(self, views: SeriesCounts) -> list[int]:
+        """The records of its groups."""
+        places = enumerate(self.groups, start=self.arrived)
+        return [int(views.releases[place].sizes[group]) for place, group in places]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """What all targets come to."""
+
+    left: list[int]
+    """The least that is left by arrival time; 0 where nobody can have arrived."""
+    worst: _Target
+    exposed: int
+    """How many chains of groups have less left than the limit."""
+    people: int
+
+
+def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> _Tally:
     releases = views.releases
     left = [0] * len(releases)
     left_of_entry = np.zeros(len(releases[-1].count), np.int64)
-    found: list[tuple[WorstTarget, _Target]] = []
+    worst: _Target | None = None
     exposed = 0
     for part in some:
         possible = np.flatnonzero(part.sizes > 0)
@@ -162,23 +149,16 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
         left[part.arrived] = min(left[part.arrived] or value, value)
         lowest = possible[part.sizes[possible] == value]
         least = int(lowest[np.lexsort(part.nodes[::-1, lowest])[0]])
-        worst = WorstTarget(value, part.arrived, tuple(part.nodes[:, least].tolist()))
-        if not found or worst < found[0][0]:
-            found = [(worst, _Target(part.arrived, _groups(part, least, releases), part.counts_of(least)))]
+        nodes = tuple(part.nodes[:, least].tolist())
+        target = _Target(value, part.arrived, nodes, _groups(part, least, releases), part.counts_of(least))
+        worst = target if worst is None or target < worst else worst
         low = (part.sizes > 0) & (part.sizes < limit)
         exposed += int(low.sum())
         term = part.count * np.repeat(low, part.lengths)
         left_of_entry += np.bincount(part.entries[-1], term, len(left_of_entry)).astype(np.int64)
-    worst, target = found[0]
-    people = int(np.minimum(left_of_entry, releases[-1].count).sum())
-    return Tally(tuple(left), worst, _chain_groups(views, target), exposed, people, releases[-1].records), target
-
-
-def _chain_groups(views: SeriesCounts, target: _Target) -> tuple[ChainGroup, ...]:
-    places = enumerate(target.groups, start=target.arrived)
-    return tuple(
-        ChainGroup(int(views.releases[place].sizes[group]), views.text(place, group)) for place, group in places
-    )
+    if worst is None:
+        raise InternalError("No target is left in releases that have records.")
+    return _Tally(left, worst, exposed, int(np.minimum(left_of_entry, releases[-1].count).sum()))
 
 
 def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tuple[int, ...]:
@@ -232,48 +212,53 @@ def _case(series: Series, views: SeriesCounts, target: _Target, limit: int) -> C
     return cases.tell(views, series.numbers, groups, target.terms, limit, since)
 
 
-def _finding(numbers: Sequence[int], tally: Tally, limit: int, more: Mapping[str, Any]) -> Finding:
+def _finding(series: Series, views: SeriesCounts, tally: _Tally, limit: int, more: Mapping[str, Any]) -> Finding:
     """The finding; `more` are further details."""
-    worst = tally.worst
-    details = {"left": list(tally.left), **more, "targets": tally.exposed, "worst_target": _target(numbers, tally)}
+    numbers, worst, population = series.numbers, tally.worst, views.releases[-1].records
+    details = {"left": tally.left, **more, "targets": tally.exposed, "worst_target": _target(numbers, views, worst)}
     if len(numbers) == 2:
         details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
     return Finding(
         NAME,
         Status.EXPOSED if worst.left < limit else Status.WITHSTOOD,
-        _sentence(numbers, tally, limit),
+        _sentence(numbers, tally, limit, min(worst.sizes(views)), population),
         tuple(numbers),
         people=tally.people,
-        population=tally.population,
+        population=population,
         measure=MEASURE,
         worst=worst.left,
         limit=limit,
         at_least=True,
-        details=details,
+        details={**details, "case": _case(series, views, worst, limit)},
     )
 
 
-def _target(numbers: Sequence[int], tally: Tally) -> dict[str, object]:
+def _target(numbers: Sequence[int], views: SeriesCounts, worst: _Target) -> dict[str, object]:
     """The worst target: when it arrived, and its group in every release, as published; of many the first and last."""
-    worst = tally.worst
     groups = [
-        {"release": number, "size": one.size, "cracked": one.size - worst.left, "published": one.published}
-        for number, one in zip(numbers[worst.arrived :], tally.groups, strict=True)
+        {
+            "release": numbers[place],
+            "size": size,
+            "cracked": size - worst.left,
+            "published": views.text(place, group),
+        }
+        for place, (size, group) in enumerate(zip(worst.sizes(views), worst.groups, strict=True), start=worst.arrived)
     ]
     if len(groups) > _LISTED:
         groups = groups[: _LISTED // 2] + groups[-_LISTED // 2 :]
     return {"arrived": numbers[worst.arrived], "left": worst.left, "groups": groups}
 
 
-def _sentence(numbers: Sequence[int], tally: Tally, limit: int) -> str:
+def _sentence(numbers: Sequence[int], tally: _Tally, limit: int, smallest: int, population: int) -> str:
+    """`smallest` is the smallest of the worst target's groups."""
     worst = tally.worst
     together = f"Holding releases {_listed(numbers)} together"
     if worst.left >= limit:
         return f"{together}, anyone still has at least {_records(worst.left)} to hide among; the limit is {limit:,}."
     return (
-        f"{together}, {_records(min(one.size for one in tally.groups))} that look alike are only {worst.left:,} for "
-        f"someone {_when(numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of "
-        f"{tally.population:,} people get less."
+        f"{together}, {_records(smallest)} that look alike are only {worst.left:,} for someone "
+        f"{_when(numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of {population:,} people "
+        "get less."
     )
 
 
