@@ -274,6 +274,8 @@ _CHANGES = {
     "releases": "How values change was learned from the releases.",
     "tables": "How values change was estimated from your tables.",
 }
+_LEARNED = {"releases", "tables"}
+"""Where values were found to change."""
 _SAY_HOW = "If you know better, say it in `[updates]` of the schema: `reissue plan` on your waves writes it."
 
 
@@ -310,7 +312,11 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
             "Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.",
         ]
     for one in exposing:
-        helping = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
+        helping = {
+            name: its.remedies[one.attack]
+            for name, its in known.items()
+            if one.attack in its.remedies and not (its.m_requirement and one.details.get("updates") in _LEARNED)
+        }  # a method with a requirement of its own keeps a person's possible values: not where values change
         advice += _by_the_truth(one, findings)
         if policy.method not in helping:
             advice += [f"{_ANOTHER}: {line}." for line in _remedies(helping)] or find(one.attack).prevention[:1]
