@@ -2,7 +2,8 @@
 
 `worlds`: the demo's twelve months in several synthetic worlds. Query errors are those of `utility` (median over its
 default workload, groups of k = 5 by `pool`), once with true values and once with the side table's expected values.
-`long`: ten years of 1,000 people. `scale`: CPU seconds and memory.
+`long`: ten years of 1,000 people. `scale`: CPU seconds and memory. `outside`: adversaries whom no policy names, who
+know one true value of each person, or that changes depend on more than the present value; and columns of many values.
 """
 
 import argparse
@@ -424,4 +425,154 @@ def cost_here(people: int, releases: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-PARTS = {"worlds": worlds, "long": ten_years, "scale": scale}
+# --- outside the policy ----------------------------------------------------------------------------------------------
+
+
+def outside(chosen: argparse.Namespace) -> None:
+    """What is not covered: one known true value, a second-order law; and what many values cost."""
+    departs = departure_rates(hospital(999, 10_000, 6, frames=False).rows)
+    limit = chosen.limits[0]
+    for seed in chosen.seeds:
+        one = hospital(seed, 3_000, 12, frames=False)
+        made = series(one, limit, "all", departs, chosen.first, chosen.margin)
+        print(f"world {seed}, one true value known: {one_value_known(one, made, limit)}", flush=True)
+    for seed in chosen.seeds:
+        print(f"world {seed}, second-order law: {second_order(seed, limit, chosen.margin)}", flush=True)
+    for size, family in ((100, 100), (300, 10)):
+        print(f"{size} values, {family} become each other: {many_values(size, family, limit)}", flush=True)
+
+
+def one_value_known(one: Hospital, made: Published12, limit: float) -> str:
+    """Of people whose first true value is known: who is above the limit later, with and without the releases."""
+    step = made.made[-1].views[1].adversary
+    people = np.unique(np.concatenate([rows.pseudonyms for rows in one.rows]))
+    truth = np.full((len(one.rows), len(people)), -1)
+    for number, rows in enumerate(one.rows):
+        truth[number, np.searchsorted(people, rows.pseudonyms)] = rows.values
+    first = (truth >= 0).argmax(0)
+    own = truth[first, np.arange(len(people))]
+    known = Adversary("one value", np.eye(len(NAMES)), step.change, step.departs)
+    found = []
+    for told_ in (True, False):
+        shown = [
+            (
+                rows.pseudonyms,
+                some.published if told_ else 0 * some.published,
+                some.chance if told_ else 0 * some.chance + 1,
+            )
+            for rows, some in zip(one.rows, made.releases, strict=True)
+        ]
+        record = public_record(people, range(len(shown)), shown, [rows.classes for rows in one.rows])
+        found.append(exact_posteriors(known, replace(record, classes=own)))
+    later = (truth >= 0) & (np.arange(len(truth))[:, np.newaxis] > first)
+    sure, alone = (one_.max(2) > limit + 1e-4 for one_ in found)
+    right = (found[0].argmax(2) == truth)[later & sure].mean()
+    by_itself, with_them = (int((later & some).any(0).sum()) for some in (alone, sure))
+    only = int((later & sure & ~alone).any(0).sum())
+    return (
+        f"{by_itself} of {len(people)} people above {limit} in a later release by that alone, {with_them} with the "
+        f"releases ({only} only with them); right in {right:.0%} of these cases"
+    )
+
+
+def second_order(seed: int, limit: float, margin: float, people: int = 2_000, releases: int = 12) -> str:
+    """Whoever has just changed changes again ten times as often; the policy's adversary knows the average rate only."""
+    rng, size = np.random.default_rng(seed), 8
+    shares = rng.dirichlet(np.full(size, 2.0))
+    rates = np.array([0.03, 0.3])
+    value, fresh, values, changed = (
+        (rng.random(people)[:, None] > shares.cumsum()).sum(1),
+        np.zeros(people, int),
+        [],
+        [],
+    )
+    for release in range(releases):
+        if release:
+            moves = rng.random(people) < rates[fresh]
+            drawn = (rng.random(people)[:, None] > shares.cumsum()).sum(1)
+            fresh, value = (moves & (drawn != value)).astype(int), np.where(moves, drawn, value)
+            changed.append(float(fresh.mean()))
+        values.append(value)
+    rate = float(np.mean(changed)) / (1 - (shares**2).sum())
+    step = (1 - rate) * np.eye(size) + rate * shares
+    known = Adversary("first order", shares[np.newaxis], step)
+    made, before, shown = (
+        mechanism([known], ProtectedEvents.of_values(size, limit, margin=margin), first="program"),
+        None,
+        [],
+    )
+    for release, own in enumerate(values):
+        some = publish(made, before, release, TrueValues(np.arange(people), own, np.zeros(people, np.int64)), key=KEY)
+        before = some.remembered
+        shown.append(some)
+    first = exact_posteriors(known, public_record(
+        np.arange(people), range(releases), [(np.arange(people), some.published, some.chance) for some in shown],
+        [np.zeros(people, np.int64)] * releases,
+    ))  # fmt: skip
+    second = _second_order(shown, shares, rates)
+    true = np.array(values)
+
+    def said(found: Floats) -> str:
+        above = found.max(2) > limit + 1e-4
+        right = (found.argmax(2) == true)[above].mean() if above.any() else np.nan
+        return f"largest {found.max():.3f}, {int(above.any(0).sum())} of {people} above {limit} (right {right:.0%})"
+
+    return f"who knows it: {said(second)}; of the policy: {said(first)}"
+
+
+def _second_order(shown: Sequence[Randomized], shares: Floats, rates: Floats) -> Floats:
+    """Forward-backward over (value, whether it has just changed)."""
+    people, size = shown[0].chance.shape
+    state = np.zeros((people, 2, size))
+    state[:, 0] = shares * shown[0].chance
+    forward, kernels = [state / state.sum((1, 2), keepdims=True)], []
+    for before, after in pairwise(shown):
+        kept = (before.published == after.published).astype(float)
+        kernel = np.zeros((people, 2, size, 2, size))
+        for fresh, rate in enumerate(rates):
+            for value in range(size):
+                kernel[:, fresh, value, 1] = rate * shares * after.chance
+                kernel[:, fresh, value, 1, value] = 0.0
+                kernel[:, fresh, value, 0, value] = (1 - rate + rate * shares[value]) * kept
+        kernels.append(kernel)
+        state = np.einsum("nfu,nfugv->ngv", forward[-1], kernel)
+        forward.append(state / state.sum((1, 2), keepdims=True))
+    backward, found = np.ones((people, 2, size)), [forward[-1].sum(1)]
+    for kernel, state in zip(reversed(kernels), reversed(forward[:-1]), strict=True):
+        backward = np.einsum("nfugv,ngv->nfu", kernel, backward)
+        backward /= backward.max((1, 2), keepdims=True)
+        own = (state * backward).sum(1)
+        found.append(own / own.sum(1, keepdims=True))
+    return np.stack(found[::-1])
+
+
+def many_values(size: int, family: int, limit: float, people: int = 5_000, releases: int = 6) -> str:
+    """Shares as in Zipf's law; 5% change by release, within a family of values."""
+    rng, start = np.random.default_rng(size), time.process_time()
+    shares = 1 / np.arange(1, size + 1)
+    shares = shares / shares.sum()
+    alike = np.arange(size)[:, np.newaxis] % (size // family) == np.arange(size) % (size // family)
+    step = 0.95 * np.eye(size) + 0.05 * normalized(alike * shares)
+    known = Adversary("people alike", shares[np.newaxis], step)
+    made, before, value, sure = mechanism([known], ProtectedEvents.of_values(size, limit, margin=1.25)), None, None, 0.0
+    true, error = [], []
+    for release in range(releases):
+        chance = np.broadcast_to(shares, (people, size)) if value is None else step[value]
+        value = (rng.random(people)[:, np.newaxis] > chance.cumsum(1)).sum(1).clip(max=size - 1)
+        rows = TrueValues(np.arange(people), value, np.zeros(people, np.int64))
+        some = publish(made, before, release, rows, key=KEY)
+        before, sure = some.remembered, max(sure, float(some.judgements[0].present.max()))
+        true.append(float((some.published == value).mean()))
+        table = side_table(some.published, some.belief(), some.prior(), rows.classes, 1)
+        counted = table.weights(rows.classes, some.published, "expected").sum(0)
+        count = np.bincount(value, minlength=size)
+        error.append(float(np.median((np.abs(counted - count) / count.clip(1))[count >= 50])))
+    kept = 0.0 if before is None else before.states.bytes / 1e6
+    return (
+        f"{time.process_time() - start:.1f} CPU s for {releases} x {people:,} people, {kept:.0f} MB kept; true values "
+        f"{true[0]:.0%} at first, {true[-1]:.0%} at last; largest posterior {sure:.3f}; median error of counts of 50 "
+        f"and more {error[0]:.1%}, {error[-1]:.1%}"
+    )
+
+
+PARTS = {"worlds": worlds, "long": ten_years, "scale": scale, "outside": outside}
