@@ -106,7 +106,7 @@ def stronger(ledger: Ledger, tables: list[pl.DataFrame]) -> Iterator[str]:
     prior = (counts + 1e-9) / (counts + 1e-9).sum(1, keepdims=True)
     rates = _rates(truth, size)
     record = public_record(people, range(len(kept)), [(o.people, o.published, o.chance[o.row]) for o in kept], classes)
-    known_shares = Adversary("true frequencies", prior, state.change, rates)
+    known_shares = Adversary("true frequencies", prior, state.change[0], rates)
     yield "true frequencies: " + told(exact_posteriors(known_shares, record), truth)
     first = truth[(truth >= 0).argmax(0), np.arange(len(people))]
     others = counts[record.classes] - np.eye(size)[first]
@@ -114,7 +114,7 @@ def stronger(ledger: Ledger, tables: list[pl.DataFrame]) -> Iterator[str]:
     tells = np.exp(np.where(seen >= 1, 1, -1) * ledger.policy.randomized.epsilon / 2)
     pooled = counts.sum(0) / counts.sum()
     own = (others + pooled) * tells
-    everybody = Adversary("all others", own / own.sum(1, keepdims=True), state.change, rates)
+    everybody = Adversary("all others", own / own.sum(1, keepdims=True), state.change[0], rates)
     record = replace(record, classes=np.arange(len(people)))
     yield "coalition of all others: " + told(exact_posteriors(everybody, record), truth)
 

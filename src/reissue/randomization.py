@@ -33,6 +33,8 @@ __all__ = [
 
 _AMOUNTS = 50
 """A column of whole numbers with more different ones than this holds amounts: nothing is drawn among them."""
+_DYNAMICS = 4
+"""Each share of changes is one more adversary of each kind."""
 EXACT, RANDOMIZED = "exact", "randomized"
 ALIKE, CLASS_PRIOR, DEPARTURES = ADVERSARIES = ("people alike", "class prior", "departure rates")
 _DEFAULT = "default"
@@ -50,8 +52,9 @@ class RandomizedSettings:
     """How likely people with each value are to be absent from the next release; `default` for values not listed."""
     shares: Mapping[str, float] | None = None
     """Prior shares of values from elsewhere, in place of noisy counts; `default` for values not listed."""
-    changes: float = 0.05
-    """The share of people whose value changes from one release to the next, where `[updates]` says nothing."""
+    changes: tuple[float, ...] = (0.05,)
+    """The share of people whose value changes from one release to the next, where `[updates]` says nothing; several
+    shares are as many adversaries."""
     margin: float = 1.25
     """By which factor the prior odds of an adversary may differ from those assumed."""
     odds: float = 1000.0
@@ -86,7 +89,8 @@ class RandomizedSettings:
 
     def as_json(self) -> dict[str, Any]:
         """What must stay the same for a whole series."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"against": list(self.against)}
+        listed = {"against": list(self.against), "changes": list(self.changes)}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | listed
 
 
 def values_of(section: Section) -> str:
@@ -137,6 +141,16 @@ def _number(least: float, most: float, what: str, *, above: bool = False) -> Any
     return check
 
 
+def _changes(key: str, value: Any) -> tuple[float, ...]:
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not 0 < len(listed) <= _DYNAMICS or not all(_is_share(one) for one in listed):
+        raise SchemaError(
+            f"[policy.randomized] `{key}` must be a share of people, from 0 to below 1, or a list of up to {_DYNAMICS} "
+            "of them."
+        )
+    return tuple(float(one) for one in listed)
+
+
 def _size(key: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 2:
         raise SchemaError(f"[policy.randomized] `{key}` must be a whole number of people, 2 or more.")
@@ -151,7 +165,7 @@ def _truth(key: str, value: Any) -> bool:
 
 _CHECKS: Mapping[str, Any] = {
     "against": _against,
-    "changes": _number(0, 1, "a share of people, from 0 to below 1"),
+    "changes": _changes,
     "margin": _number(1, 100, "a factor from 1 to 100"),
     "odds": _number(1, 1e9, "a factor above 1", above=True),
     "class_size": _size,

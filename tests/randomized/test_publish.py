@@ -143,6 +143,17 @@ def test_people_whom_exact_releases_exposed_are_counted_apart(tmp_path: Path) ->
         assert finding.worst <= 0.75
 
 
+def test_several_shares_of_changes_are_as_many_adversaries(tmp_path: Path) -> None:
+    policy = '\n[policy]\nrequire = "k=5"\nvalues = "randomized"\n' + SETTINGS + "changes = [0.02, 0.4]\n"
+    with ledger_at(tmp_path, policy) as ledger:
+        for table in months(3):
+            ri.publish(table, ledger)
+            finding = ledger.releases[-1].findings["posterior"]
+            assert finding.status == Status.WITHSTOOD
+            assert len(finding.details["adversaries"]) == 4
+            assert max(one["worst"] for one in finding.details["adversaries"]) <= 0.75
+
+
 def test_missing_and_new_values(tmp_path: Path) -> None:
     """A missing value is a value; one that nobody named at the start is never published."""
     first, second = months(2)

@@ -36,10 +36,10 @@ _STEPS = 5
 
 
 def assumed_changes(state: ValuesState, settings: RandomizedSettings) -> Floats:
-    """Without an update model: the same share of people change, to values as common as they are among all."""
+    """Without an update model, for each assumed share of changes: people change to values as common as among all."""
     shares = _prior_shares(settings, state.values)
     shares = shares_of(state.residents.sum(0, keepdims=True))[0] if shares is None else shares
-    return (1 - settings.changes) * np.eye(len(shares)) + settings.changes * shares
+    return np.stack([(1 - moved) * np.eye(len(shares)) + moved * shares for moved in settings.changes])
 
 
 def mechanism_for(
@@ -107,7 +107,7 @@ def adversaries_of(state: ValuesState, settings: RandomizedSettings, release: in
     shares = _prior_shares(settings, state.values)
     if shares is not None:
         every = np.repeat(shares[np.newaxis], len(state.residents), axis=0)
-        return with_priors(state, settings, [every] * len(settings.against))
+        return with_priors(state, settings, [every] * len(settings.against) * len(state.change))
     bases: tuple[Floats | None, Floats | None] = (None, None)
     counts = state.residents
     if release:
@@ -122,16 +122,17 @@ def adversaries_of(state: ValuesState, settings: RandomizedSettings, release: in
     noise = noise_of(settings.epsilon) * max(release, 1)
     pooled = shares_of(counts.sum(0, keepdims=True), bases[0], noise=noise * len(counts))
     alike, by_class = np.repeat(pooled, len(counts), axis=0), shares_of(counts, bases[1], noise=noise)
-    return with_priors(state, settings, [alike if name == ALIKE else by_class for name in settings.against])
+    own = [alike if name == ALIKE else by_class for name in settings.against]
+    return with_priors(state, settings, own * len(state.change))
 
 
 def with_priors(state: ValuesState, settings: RandomizedSettings, priors: Sequence[Floats]) -> list[Adversary]:
-    """The adversaries of the policy, with these priors."""
+    """The adversaries of the policy, with these priors: one of each kind for every way in which values may change."""
     departs = _departures(settings, state.values)
-    return [
-        Adversary(name, prior, state.change, departs if name == DEPARTURES else None)
-        for name, prior in zip(settings.against, priors, strict=True)
+    known = [
+        (name, departs if name == DEPARTURES else None, change) for change in state.change for name in settings.against
     ]
+    return [Adversary(name, prior, change, own) for (name, own, change), prior in zip(known, priors, strict=True)]
 
 
 def events_of(schema: Schema, settings: RandomizedSettings, values: pl.DataFrame) -> ProtectedEvents:

@@ -83,14 +83,19 @@ def warnings_of_drawn(drawn: Drawn, policy: Policy, left_out: int) -> list[str]:
             f"{rows} a value that was not known when the series began. It is never published: values of other people "
             "stand in its place. Values to come can be listed beforehand, in the taxonomy of the column."
         )
-    assumed = policy.randomized.changes
-    listed = bool(drawn.table.schema.updates)
-    if drawn.changed is not None and not listed and not assumed / 3 <= drawn.changed <= 3 * max(assumed, 0.01):
+    assumed, listed = policy.randomized.changes, bool(drawn.table.schema.updates)
+    if drawn.changed is not None and not listed and not any(_near(drawn.changed, one) for one in assumed):
+        shares = " or ".join(f"{one:.1%}" for one in assumed)
         said.append(
             f"Of the people of the release before {drawn.changed:.1%} have another value now; the policy assumes "
-            f"{assumed:.1%} ([policy.randomized] `changes`). A new series should say how values change, in [updates]."
+            f"{shares} ([policy.randomized] `changes`). A new series should say how values change, in [updates]."
         )
     return said
+
+
+def _near(changed: float, assumed: float) -> bool:
+    """Whether a share of people is about the assumed one, within a factor of three."""
+    return assumed / 3 <= changed <= 3 * max(assumed, 0.01)
 
 
 def _unpacked(kind: type[V], packed: bytes) -> V:

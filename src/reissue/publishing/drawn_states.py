@@ -38,7 +38,7 @@ class ValuesState:
     priors: Floats
     """Epochs x adversaries x classes x values."""
     change: Floats
-    """Values x values: the probabilities of changes from one release to the next."""
+    """Ways x values x values: the probabilities of changes from one release to the next, as they may be."""
     first: Floats
     """Classes x values x values: the first matrices of the last epoch."""
     releases: Ints

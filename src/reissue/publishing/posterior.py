@@ -265,7 +265,7 @@ _KNOWN = {
 
 
 def _sentence(policy: Policy, details: dict[str, Any], exposed: int, worst: float, limit: float) -> str:
-    who = " or ".join(_KNOWN[one["name"]] for one in details["adversaries"])
+    who = " or ".join(dict.fromkeys(_KNOWN[one["name"]] for one in details["adversaries"]))
     guesses = (
         f"The surest guess is right for {details['average']:.1%} of people on average, without the releases for "
         f"{details['without']:.1%}"

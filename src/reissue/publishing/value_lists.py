@@ -43,10 +43,10 @@ def values_and_changes(table: Table, shown: Sequence[str] = ()) -> tuple[pl.Data
             model = read_updates(schema, names_of(values))
     size = values.height
     if model is None:
-        return values, np.empty((0, 0))  # as soon as there are shares
+        return values, np.empty((0, 0, 0))  # as soon as there are shares
     if model.fixed:
-        return values, np.eye(size)
-    return values, normalized(model.chance[:size, :size] + 1e-12 * np.eye(size))
+        return values, np.eye(size)[np.newaxis]
+    return values, normalized(model.chance[:size, :size] + 1e-12 * np.eye(size))[np.newaxis]
 
 
 def _listed_values(table: Table) -> pl.DataFrame:
