@@ -31,6 +31,7 @@ _EXTRAS = (
     ("Excel", "excel", ("fastexcel", "xlsxwriter"), ".xlsx, .xls and .ods files"),
     ("SPSS, Stata, SAS", "stats", ("pyreadstat",), ".sav, .dta and .sas7bdat files"),
     ("PostgreSQL", "postgres", ("psycopg",), "ledgers and tables in PostgreSQL; its server is yours"),
+    ("OpenDP", "dp", ("opendp",), "differentially private counts"),
     ("Web page", "web", ("starlette", "uvicorn", "python-multipart"), "`reissue open`"),
 )
 

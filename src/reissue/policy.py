@@ -46,6 +46,7 @@ _KEYS = (
     "look_back",
     "collude",
     "alone",
+    "epsilon",
     *PROTECTION,
 )
 
@@ -117,6 +118,9 @@ class Policy:
     alone: bool = False
     """Whether nobody ever holds two releases; they are then not compared, and every publication warns about it."""
 
+    epsilon: float | None = None
+    """The budget of each person for differentially private counts, over the whole series; None: there are none."""
+
     @property
     def m(self) -> int:
         """The number of providers that may collude."""
@@ -174,6 +178,7 @@ class Policy:
             **_of_series(section),
             collude=_collude(section),
             alone=_alone(section, attacks),
+            epsilon=_budget(section),
         )
 
 
@@ -269,6 +274,13 @@ def _of_series(section: Section) -> dict[str, Any]:
     """How long the series is to be, and how much of it is looked at."""
     turnover = _share(section, "turnover", TURNOVER, what="a share of the people")
     return {"releases": _whole(section, "releases"), "turnover": turnover, "look_back": _whole(section, "look_back")}
+
+
+def _budget(section: Section) -> float | None:
+    value = section.get("epsilon")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1e6):
+        raise SchemaError("[policy] `epsilon` must be the budget of each person over the series: a number above 0.")
+    return None if value is None else float(value)
 
 
 def _whole(section: Section, key: str) -> int | None:

@@ -12,6 +12,7 @@ Keys come from a secret, so nobody else can compute them. Random rounding is dec
 for the same people.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,7 +28,9 @@ __all__ = ["METHODS", "Protector", "cell_keys", "protect", "protector_from"]
 
 KEYS = 1 << 16
 """Number of different keys."""
-METHODS = ("round", "random", "cellkey", "threshold")
+METHODS = ("round", "random", "cellkey", "threshold", "dp")
+_EPSILON = re.compile(r"\d+(?:\.\d+)?")
+_LARGEST_EPSILON = 100.0
 _TRIES = 400
 """Cells hidden beside small ones, at most."""
 
@@ -38,19 +41,25 @@ class Protector:
 
     method: str
     number: int
+    epsilon: float = 0.0
+    """The budget of a release, for differentially private counts."""
 
     def __str__(self) -> str:
         """As `protector_from` reads it."""
-        return f"{self.method}={self.number}"
+        return f"{self.method}={self.epsilon or self.number:g}"
 
 
 def protector_from(text: str) -> Protector:
-    """Read a protection: `round=5`, `random=3`, `cellkey=2` or `threshold=5`."""
+    """Read a protection: `round=5`, `random=3`, `cellkey=2`, `threshold=5` or `dp=0.5`."""
     name, _, number = (part.strip() for part in text.partition("="))
     if name not in METHODS:
         raise InputError(
-            "Counts are protected by round=5, random=3, cellkey=2 or threshold=5." + nearest(name, METHODS)
+            "Counts are protected by round=5, random=3, cellkey=2, threshold=5 or dp=0.5." + nearest(name, METHODS)
         )
+    if name == "dp":
+        if not _EPSILON.fullmatch(number) or not 0 < float(number) <= _LARGEST_EPSILON:
+            raise InputError("Write the budget of a release as in dp=0.5: above 0, and 100 at most.")
+        return Protector(name, 0, float(number))
     if not number.isdecimal() or int(number) < 1 or (name in {"round", "random", "threshold"} and int(number) < 2):
         raise InputError(f"Write {name} with a whole number: {name}=5.")
     return Protector(name, int(number))
@@ -105,6 +114,8 @@ def protect(table: CountTable, how: Protector, keys: Ints | None = None) -> Coun
     if how.method == "round":
         near = (true + how.number // 2) // how.number * how.number
         return _spread(table, near, how.number // 2, how.number)
+    if how.method == "dp":
+        raise InputError("Differentially private counts are drawn for all tables of a release together.")
     if keys is None:
         raise InputError("This protection draws by keys of people, which a ledger has: give --ledger.")
     share = (keys + 0.5) / KEYS

@@ -35,8 +35,8 @@ class ReleaseRecord:
     """Whether it was published before the ledger existed."""
     method: str
     requirement: str
-    promises: Mapping[str, int]
-    """Further promises of the method: `e`."""
+    promises: Mapping[str, float]
+    """Further promises of the method: `e`; of differentially private counts the `epsilon` that they spend."""
     rows: int
     groups: int | None
     suppressed: int | None

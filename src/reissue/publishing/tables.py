@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from datetime import date as day
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +20,7 @@ from reissue._arrays import Ints
 from reissue._version import __version__
 from reissue.attacks.findings import Findings
 from reissue.contingency.cells import CountRules
+from reissue.contingency.noise import private_counts
 from reissue.contingency.protection import KEYS, cell_keys, errors, protect, protector_from
 from reissue.contingency.table import CountTable
 from reissue.data.table import to_polars
@@ -28,7 +30,7 @@ from reissue.ledger.counts import KeptCounts
 from reissue.ledger.key import Key
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import ENDINGS, Keep, csv_bytes, pack_frame
-from reissue.ledger.recorded import ReleaseRecord, releases_of, sent_of
+from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.people.counts import CountedRegister, margin_presences, telling_margins
 from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
@@ -45,6 +47,7 @@ from reissue.schema import Schema
 
 __all__ = ["Protected", "TablePublication", "compare_protections", "publish_table", "tabulate", "tabulated"]
 
+_ROUNDING = 1e-9
 _METHOD = "table"
 """What a ledger's record says instead of a method."""
 
@@ -125,7 +128,14 @@ def tabulated(
     tables = tuple(with_totals(one) for one in tables) if totals else tables
     if protection is None:
         return tables, shown(tables)
-    how, keys = protector_from(protection), list[Ints | None]([None] * len(tables))
+    how = protector_from(protection)
+    if how.method == "dp":
+        frame = to_polars(register, schema)[0]
+        if schema.identifier is not None and frame[schema.identifier].is_duplicated().any():
+            raise InputError("Differentially private counts need one row for each person; `reissue clean` makes it.")
+        made = private_counts(tables, how.epsilon)
+        return made, shown(made)
+    keys = list[Ints | None]([None] * len(tables))
     if key is not None and schema.identifier is not None:
         frame = to_polars(register, schema)[0]
         own = np.asarray(key.pseudonyms(frame[schema.identifier]).to_numpy() % KEYS, np.int64)
@@ -168,8 +178,8 @@ class Protected:
         return asdict(self)
 
 
-COMPARED = ("none", "threshold=5", "random=3", "round=5", "cellkey=2", "cellkey=5", "round=10")
-"""Protections that are compared."""
+COMPARED = ("none", "threshold=5", "random=3", "round=5", "cellkey=2", "cellkey=5", "round=10", "dp=1")
+"""Protections that are compared; the last one, with a budget of 1 for each wave, if its extra is installed."""
 
 
 def compare_protections(
@@ -178,7 +188,7 @@ def compare_protections(
     """Publish waves with several protections, and attack each series: error of published cells against exposure."""
     frames = [to_polars(wave, schema)[0] for wave in waves]
     made, key = [], Key(b"comparison".ljust(32, b"\0"))
-    for name in COMPARED:
+    for name in COMPARED if find_spec("opendp") else COMPARED[:-1]:
         how = None if name == "none" else name
         tables = [tabulated(one, schema, by, protection=how, totals=totals, key=key)[0] for one in frames]
         true = [tabulated(one, schema, by, totals=totals)[0] for one in frames]
@@ -202,6 +212,7 @@ def publish_table(
     dry_run: bool = False,
     dialect: Dialect = FOUND,
     shown: pl.DataFrame | None = None,
+    protection: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> TablePublication:
     """Judge tables of counts with everything that a ledger published, and record them.
@@ -222,6 +233,8 @@ def publish_table(
         As for `publish`.
     shown
         How tables that are given as `CountTable`s go out.
+    protection
+        How they were protected. A budget that it spends is recorded, and that of the whole series is kept.
     progress
         Called with the share of the work that is done.
 
@@ -241,7 +254,8 @@ def publish_table(
         published = PublishedRelease(Tables({"release": frame}, counts=tables, margins=margins), plan, DEFAULT_FORM)
         candidate = Attackable(plan, DEFAULT_FORM, frame.height, policy.require, lambda: published, counts=True)
         found = run_gate(ledger, sent_of(releases), candidate, policy, asked, number, progress)
-        problems = problems_of(None, found.findings, policy, found.uncompared)
+        epsilon = 0.0 if protection is None else protector_from(protection).epsilon
+        problems = problems_of(None, found.findings, policy, found.uncompared) + _overspent(releases, epsilon, policy)
         if problems:
             raise refusal(number, problems, found.findings, policy, None)
         made = TablePublication(
@@ -254,8 +268,25 @@ def publish_table(
         )
         if writer is not None:
             record = _record(made, tables, margins, asked, day_of(date), writer.keep)
+            record = replace(record, promises={"epsilon": epsilon} if epsilon else {})
             writer.append("table", record.as_json())
     return replace(made, warnings=(ledger.unwritten,)) if ledger.unwritten and made.recorded else made
+
+
+def _overspent(releases: Sequence[Recorded], epsilon: float, policy: Policy) -> list[str]:
+    """What stands against a release whose budget exceeds what earlier ones have left of that of the policy."""
+    if not epsilon:
+        return []
+    if policy.epsilon is None:
+        return ["budget: the policy has no budget for differentially private counts:  epsilon = 4  in [policy]."]
+    # Withdrawn releases count: somebody may have them.
+    spent = sum(float(one.record.promises.get("epsilon", 0.0)) for one in releases)
+    if spent + epsilon <= policy.epsilon + _ROUNDING:
+        return []
+    left = max(policy.epsilon - spent, 0.0)
+    return [
+        f"budget: {left:g} is left of the policy's epsilon of {policy.epsilon:g}; this release asks for {epsilon:g}."
+    ]
 
 
 def _opened(

@@ -41,7 +41,8 @@ def tabulate(
         typer.Option(
             metavar="METHOD=NUMBER",
             help="round=5 (to the nearest), random=3 (to either neighbour), cellkey=2 (noise of at most 2, the same "
-            "for the same people), threshold=5 (hide smaller cells, and further ones that totals would give away).",
+            "for the same people), threshold=5 (hide smaller cells, and further ones that totals would give away), "
+            "dp=0.5 (differentially private, with this budget for the release; needs the extra dp).",
         ),
     ] = None,
     totals: Annotated[bool, typer.Option("--totals", metavar="", help="Add totals over every column.")] = False,
@@ -86,7 +87,8 @@ def _published(
 
     tables, frame = tabulated(register, ledger.schema, by, protection=protect, totals=totals, key=ledger.key)
     return refusing(
-        lambda: publish_table(tables, ledger, register=register, dry_run=dry_run, shown=frame), as_json=as_json
+        lambda: publish_table(tables, ledger, register=register, dry_run=dry_run, shown=frame, protection=protect),
+        as_json=as_json,
     )
 
 
