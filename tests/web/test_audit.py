@@ -200,3 +200,15 @@ def test_one_persons_case_is_shown_on_request(client: Client, files: Path, tmp_p
     assert "Write who it is" in unescape(client.post(form[1], [("person", "")]).text)
     remove(client, found)
     assert "not here any more" in unescape(client.post(form[1], [("person", str(who))]).text)
+
+
+def test_tables_of_counts_are_recognized_and_subtracted_at_once(client: Client, tmp_path: Path) -> None:
+    for day, deaths in enumerate((31, 32), start=1):
+        rows = f"Sex,Deaths\nFemale,40\nMale,{deaths}\nTotal,{40 + deaths}\n"
+        (tmp_path / f"deaths-2021-03-0{day}.csv").write_text(rows)
+    files = [("published", one) for one in sorted(tmp_path.glob("deaths*.csv"))]
+    found = client.finish(client.post("/audit/upload", [], files))
+    text = unescape(found.text)
+    assert "What was read" not in text, "no role is asked for"
+    assert "1 person came or left alone" in text
+    assert "each row counts people" in text

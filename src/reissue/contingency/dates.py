@@ -13,7 +13,6 @@ from datetime import date
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from reissue.contingency.table import CountTable
 
@@ -88,6 +87,8 @@ def _ordered(texts: Sequence[str]) -> list[str]:
 
 def never_falls(tables: Sequence[CountTable]) -> bool:
     """Whether the cells of tables of successive dates hardly ever fall, and rise more often than by chance."""
+    from scipy import stats
+
     names = list(tables[0].dimensions)
     parts = [
         one.categories.with_columns(

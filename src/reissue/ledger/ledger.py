@@ -363,8 +363,7 @@ class Ledger:
         from reissue.published import Tables
 
         asked = parse(release.record.requirement) if presences is not None else None
-        e = release.record.promises.get("e")
-        return Tables(frames, presences=presences, requirement=asked, e=None if e is None else int(e))
+        return Tables(frames, presences=presences, requirement=asked, e=release.record.e)
 
     def presences(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Presences | None:
         """Who is in which group of a release, for all or some people; None if that is unknown."""

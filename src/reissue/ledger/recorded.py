@@ -81,6 +81,11 @@ class ReleaseRecord:
         lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
         return cls(**{**known, **lists})
 
+    @property
+    def e(self) -> int | None:
+        """The e of e-equivalence, where the method promises one."""
+        return int(self.promises["e"]) if "e" in self.promises else None
+
     def as_json(self) -> dict[str, Any]:
         """The content of an entry; read by `of`."""
         own = (

@@ -4,13 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.attacks import registered as attacks
-from reissue.errors import InputError
+from reissue.errors import InputError, ReissueError
+from reissue.files.dialect import Dialect
 from reissue.language import text
 from reissue.methods import registered as methods
+from reissue.published import Tables, open_counts
 from reissue.schema import Role
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.numbers import whole_number
@@ -49,12 +52,22 @@ async def upload(request: Request) -> Response:
             await sent.lay_down(desk, *_KINDS)
             desk.refuse_without("published")
             desk.notes["delimiter"] = sent.delimiter
-            job = await _attack(workspace, desk, sent) if _is_known(desk, sent) else await _look(workspace, desk)
+            known = _is_known(desk, sent) or await run_in_threadpool(_counts, desk)
+            job = await _attack(workspace, desk, sent) if known else await _look(workspace, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 def _is_known(desk: Desk, sent: Sent) -> bool:
     return bool(desk.files.get("schema")) or bool(sent.under("role:"))
+
+
+def _counts(desk: Desk) -> bool:
+    """Whether all files are tables of counts, whose columns need no roles."""
+    try:
+        opened = open_counts(desk.files["published"], dialect=Dialect(str(desk.notes["delimiter"] or "") or None))
+    except ReissueError:
+        return False  # reading them as tables of people says what is wrong
+    return all(isinstance(one, Tables) for one in opened)
 
 
 async def _look(workspace: Workspace, desk: Desk) -> PieceOfWork:

@@ -1,5 +1,6 @@
 """Audits: attack what was uploaded, leave report and record."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from reissue.outcome.findings import view_of
 from reissue.outcome.view import Headline
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.from_releases import ColumnHints, GuessedSchema, given_or_guessed
-from reissue.published import order_hint, releases_among
+from reissue.published import open_counts, order_hint, releases_among
 from reissue.publishing.attack import attack
 from reissue.publishing.personal import personal_risks
 from reissue.report import person_html, report_html
@@ -32,12 +33,14 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     tell(0.01, text("reading"))
     tables = releases_among([Path(one) for one in given["published"]])
     known, dialect = _knowledge(given), Dialect(given["delimiter"])
-    guessed = _schema(given, tables, known)
+    # Tables of counts are told from tables of people by their content.
+    opened = tables if given["schema"] else open_counts(tables, named=tuple(given["roles"]), dialect=dialect)
+    guessed = _schema(given, opened, known)
     names = given["only"] or by_default()
     findings = attack(
-        guessed.tables or tables,
+        guessed.tables or opened,
         guessed.schema,
-        only=names,
+        only=given["only"] or (names if opened == tables else None),
         knowledge=known,
         dialect=dialect,
         timeline=True,
@@ -46,10 +49,15 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     findings = replace(findings, assumptions=tuple(hints))
     tell(0.96, text("writing the record"))
-    record = attack_record(findings, guessed.tables or tables, guessed.schema, None, dialect)
-    (folder / "report.html").write_text(report_html(findings), encoding="utf-8")
-    (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
-    (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
+    report = report_html(findings)
+    if opened == tables:
+        record = attack_record(findings, guessed.tables or tables, guessed.schema, None, dialect)
+        said, shows = record.to_json(), evidence_html(record)
+    else:  # a record measures releases of people's records; of counts the findings are all there is
+        said, shows = json.dumps(findings.as_dict(), indent=2, ensure_ascii=False), report
+    (folder / "report.html").write_text(report, encoding="utf-8")
+    (folder / "record.json").write_text(said, encoding="utf-8")
+    (folder / "evidence.html").write_text(shows, encoding="utf-8")
     return {**shown(findings), "roles": {name: str(role) for name, role in guessed.schema.columns.items()}}
 
 
@@ -66,7 +74,7 @@ def person(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, A
     return {"audit": given["audit"]}
 
 
-def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) -> GuessedSchema:
+def _schema(given: Mapping[str, Any], tables: Sequence[Any], known: Knowledge) -> GuessedSchema:
     """The schema file, or what was said about columns with the rest guessed."""
     roles = {name: Role(role) for name, role in given["roles"].items()}
     named = {role: [name for name, its in roles.items() if its == role] for role in Role}
