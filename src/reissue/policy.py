@@ -178,7 +178,6 @@ class Policy:
             **_of_series(section),
             collude=_collude(section),
             alone=_alone(section, attacks),
-            epsilon=_budget(section),
         )
 
 
@@ -271,9 +270,10 @@ def _not_run(section: Section) -> bool | tuple[str, ...]:
 
 
 def _of_series(section: Section) -> dict[str, Any]:
-    """How long the series is to be, and how much of it is looked at."""
+    """How long the series is to be, how much of it is looked at, and what each person may spend in it."""
     turnover = _share(section, "turnover", TURNOVER, what="a share of the people")
-    return {"releases": _whole(section, "releases"), "turnover": turnover, "look_back": _whole(section, "look_back")}
+    whole = {key: _whole(section, key) for key in ("releases", "look_back")}
+    return {**whole, "turnover": turnover, "epsilon": _budget(section)}
 
 
 def _budget(section: Section) -> float | None:
