@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from reissue.synth import Population
 
 TARGET = Path(__file__).parent / "img"
-WAIT = 180_000
+WAIT = 600_000
 
 
 def main() -> None:
