@@ -309,6 +309,25 @@ CASES: tuple[Case, ...] = (
         _plain_sheet(_set("Gewicht", lambda n, v: f"{_german(v)} kg" if n % 7 == 0 else v)),
         "numbers",
     ),
+    _case(
+        "amounts half as text, with commas",
+        _plain_sheet(_set("Gewicht", lambda n, v: f"{v:.1f}".replace(".", ",") if n % 2 else v)),
+        "numbers",
+    ),
+    _case(
+        "dates in two ways and unknown",
+        _plain_sheet(_set("Geburtsdatum", lambda n, v: "unbekannt" if n % 40 == 3 else _german(v) if n % 3 else v)),
+        "missing",
+        "dates",
+        **_lost("Geburtsdatum"),
+    ),
+    _case(
+        "doubled rows above an empty one and a total",
+        _plain_sheet(lambda rows: [*rows, rows[3], rows[50], [""] * 6, ["Summe", "", "", "", 7000, ""]]),
+        "empty_rows",
+        "totals",
+        "duplicates",
+    ),
     _case("failed formula in a workbook", _plain_sheet(_set("Gewicht", _some(40, "=NA()"))), **_lost("Gewicht")),
     _case("totals in a workbook", _plain_sheet(_with_totals), "totals"),
     _case(

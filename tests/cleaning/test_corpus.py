@@ -1,4 +1,4 @@
-"""Sixty dirty tables: what is found in each, that nothing else changes, and that each leads to a second release."""
+"""Dirty tables: what is found in each, that nothing else changes, and that each leads to a second release."""
 
 from datetime import date
 from pathlib import Path
