@@ -111,7 +111,9 @@ def test_a_terminal_asks_two_questions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["Pat.-Nr.", "Kennzeichen"])
 def test_who_is_who_is_found_beneath_doubled_rows_and_totals(name: str) -> None:
-    rows = [(f"X{number:03}", 30 + number % 40, "flu" if number % 3 else "gout") for number in range(80)]
+    rows: list[tuple[object, ...]] = [
+        (f"X{number:03}", 30 + number % 40, "flu" if number % 3 else "gout") for number in range(80)
+    ]
     rows += [rows[3], rows[9], (None, None, None), ("Summe", 4000, None)]
     frame = pl.DataFrame(rows, schema=[name, "age", "disease"], orient="row")
     proposal = ri.propose(frame)
