@@ -8,8 +8,7 @@ from typer.main import get_command
 
 from reissue.attacks import registered as registered_attacks
 from reissue.cli._app import COMMANDS, EXIT_CODES, load
-from reissue.methods import registered
-from reissue.methods.registry import Trait
+from reissue.methods.registry import BUILT_IN, Trait, find
 from reissue.publishing.recipe import DEFAULT_METHOD
 
 TARGET = Path(__file__).parent / "reference" / "cli.md"
@@ -82,7 +81,8 @@ def _json() -> str:
 
 def _methods() -> str:
     parts = ["## Methods", "", "What `--method` can be, and each method's `--option NAME=VALUE`."]
-    for name, method in sorted(registered().items()):
+    for name in sorted(BUILT_IN):  # not what plug-ins on this machine bring
+        method = find(name)
         default = " (default)" if name == DEFAULT_METHOD else ""
         left_out = " Makes use of `--suppress`." if Trait.SUPPRESSES in method.traits else ""
         first = " It follows people from release to release and keeps a memory of them." if method.stateful else ""
@@ -105,6 +105,9 @@ _TOLD = re.compile(r"(?<=<!-- registration -->\n).*?(?=<!-- end of registration 
 def attacks() -> str:
     """Return the page of attacks, with what each one says of itself."""
     head, *sections = re.split(r"^(?=## )", ATTACKS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lacking = [name for name in registered_attacks() if not any(one.startswith(f"## {name}\n") for one in sections)]
+    if lacking:
+        raise SystemExit(f"docs/reference/attacks.md has no section for {', '.join(lacking)}")
     return head + "".join(_with_registration(section) for section in sections)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue._plugins import all_names, all_registered, find_registered, keep_registered
 from reissue.attacks.findings import ALONE, FIRST, Finding
+from reissue.errors import InternalError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -261,6 +262,8 @@ def attack(
     """
 
     def register(run: Run) -> Run:
+        if name in BUILT_IN and runs is not Runs.ALWAYS:
+            raise InternalError(f"{name} is built in: where it is run is stated in NOT_ALWAYS, not in its declaration.")
         one = Attack(
             name,
             run,
