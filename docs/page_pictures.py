@@ -72,6 +72,7 @@ def _walk(view: Page, folder: Path) -> None:
     view.wait_for_url("**/beside/*", timeout=WAIT)
     _keep(view, "page-before-after", "main h2")
     view.get_by_role("link", name="Back to the plan").click()
+    view.get_by_label("It shows no particular day").check()
     view.get_by_role("button", name="Try the first release").click()
     view.wait_for_url("**/publish/*", timeout=WAIT)
     view.screenshot(path=TARGET / "page-verdict.png")
