@@ -56,12 +56,6 @@ __all__ = ["Drawn", "draw_values", "refuse_method", "with_side_table"]
 
 _STRANGER = 9
 """The purpose of the draws that stand for values nobody named; the others are those of `randomized.series`."""
-_COMBINATIONS = 256
-"""Up to so many combinations of several columns may be published; beyond, only those of the first table."""
-_BY_PROGRAM = 40
-"""Up to so many values, first matrices are found by linear program; beyond, in closed form."""
-_STEPS = 5
-"""Halvings of the limit's way to the average."""
 _REFIT = 2.0
 """Priors of newcomers, and their matrices, are made anew when so many times as many newcomers are counted."""
 
