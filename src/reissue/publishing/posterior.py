@@ -87,7 +87,11 @@ def judge(
 
 
 def _chosen(drawn: Drawn, events: ProtectedEvents, shown: list[ShownValues]) -> tuple[Ints, int]:
-    """Who is computed again: today's people and those who have just left, or some of them."""
+    """Who is computed again: today's people and those who have just left, or some of them.
+
+    Of some, those with the largest score and a sample; past values of people whose published value is kept for good
+    have no score, so they are in the sample alone.
+    """
     everyone = np.union1d(drawn.people, shown[-2].people) if len(shown) > 1 else np.sort(drawn.people)
     size = events.member.shape[1]
     if len(shown) * len(everyone) * size**2 <= _CELLS:

@@ -22,8 +22,9 @@ a policy is surer of any value, present or past, than the limit, whatever is dra
   of public beliefs, whose size does not grow with the number of releases. A release that was drawn but not published
   must leave it as it was; made again with the same key it is the same release.
 - A *gate* reads `Judgement.score`: the largest posterior as a share of its limit, exact for the present, exact or a
-  bound above for the past. Above 1 is possible for people whose prior alone is above the limit (`prior_above`), and
-  where a bound is not tight; then `exact_posteriors` decides. The mechanism itself never needs to suppress.
+  bound above for the past, without past values of people whose published value is kept for good (`Mechanism.fresh`).
+  Above 1 is possible for people whose prior alone is above the limit (`prior_above`), and where a bound is not tight;
+  then `exact_posteriors` decides. The mechanism itself never needs to suppress.
 - Priors, changes and departure rates must not depend on the very values that are protected, unless by a noisy count:
   the matrices that follow from them are public. See decision 0260.
 """

@@ -180,7 +180,8 @@ class Judgement(NamedTuple):
     present: Floats
     """The largest posterior of a present value."""
     score: Floats
-    """The largest posterior of any event, present or past, as a share of its limit; of older releases a bound."""
+    """The largest posterior of any event, present or past, as a share of its limit; of older releases a bound, and
+    without past events of people whose published value is kept for good, which is safe whatever it would be."""
     epsilon: Floats
     """By how much the odds between two present values changed, as a logarithm."""
     prior_above: Bools
