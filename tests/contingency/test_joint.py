@@ -5,17 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 import pytest
+from benchmarks.counts import ROLES, months, published
 
 import reissue as ri
 from reissue._arrays import Floats, Ints
-from reissue.contingency import CountTable
-from reissue.published import Tables
 from reissue.schema import Schema
 from reissue.solver import Model, Observation, solve
 from reissue.solver import classes as classes_module
-from reissue.synth import Population
 
 STEPS = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.0, 0.1, 0.9]])
 
@@ -123,29 +120,6 @@ def test_posteriors_are_those_of_all_worlds(how: str, *, changing: bool, microda
 
 
 # --- a hospital that publishes three two-way tables every month -------------------------------------------------------
-
-PAIRS = (("age", "sex"), ("age", "region"), ("sex", "region"))
-ROLES = {"patient": "identifier", "age": "quasi", "sex": "quasi", "region": "quasi", "disease": "sensitive"}
-
-
-def months(seed: int, people: int, number: int) -> list[pl.DataFrame]:
-    decade = (pl.col("age") // 10).clip(0, 9).cast(pl.String).alias("age")
-    region = pl.col("zip").str.slice(0, 1).alias("region")
-    return [one.select("patient", decade, "sex", region, "disease") for one in Population(seed, people).months(number)]
-
-
-def counted(month: pl.DataFrame, names: Sequence[str], threshold: int = 0) -> CountTable:
-    """A two-way table by disease, with cells below a threshold hidden."""
-    axes = [sorted(month[name].unique().to_list()) for name in (*names, "disease")]
-    cells = pl.DataFrame(list(itertools.product(*axes)), schema=[*names, "disease"], orient="row")
-    number = cells.join(month.group_by(cells.columns).len(), on=cells.columns, how="left", maintain_order="left")["len"]
-    counts = number.fill_null(0).to_numpy().astype(np.int64)
-    small = (counts > 0) & (counts < threshold)
-    return CountTable("count", cells, np.where(small, 1, counts), np.where(small, threshold - 1, counts))
-
-
-def published(month: pl.DataFrame, threshold: int = 0) -> Tables:
-    return Tables({"release": month.head(1)}, counts=tuple(counted(month, pair, threshold) for pair in PAIRS))
 
 
 @pytest.mark.parametrize(("seed", "threshold"), [(11, 0), (12, 5)])
