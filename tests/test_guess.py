@@ -243,3 +243,12 @@ def test_files_are_read_once(tmp_path: Path) -> None:
     found = guess([tmp_path / "one.csv"])
     (tmp_path / "one.csv").unlink()
     assert read_published(found.tables[0], found.schema).groups == 2
+
+
+def test_side_tables_say_which_column_is_randomized(tmp_path: Path) -> None:
+    release = ri.anonymize(MONTHS[0], synth.schema(), "k=5", values="randomized")
+    release.write(str(tmp_path / "first.csv"))
+    found = ri.attack([str(tmp_path / "first.csv")])
+    said = "'disease' is taken to be sensitive: the side table says how its values were randomized."
+    assert said in found.assumptions
+    assert found["posterior"].status == "withstood"

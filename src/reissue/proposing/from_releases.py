@@ -23,8 +23,9 @@ from reissue.files.tables import nested
 from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue.proposing.published_columns import PublishedColumn
 from reissue.published import Tables, order_hint, read_tables, refuse_counts, releases_among
+from reissue.randomized.side import CLASS, TRUE
 from reissue.release.averages import STATISTICS
-from reissue.release.release import Release
+from reissue.release.release import SIDE, Release
 from reissue.schema import Role, Schema
 from reissue.words import visible
 
@@ -107,7 +108,7 @@ def guess(
         refuse_counts(table.tables, None, table.name, tuple(roles))
     elsewhere = _identifier(given, tables, roles)
     columns = _columns(tables, {name: role for name, role in roles.items() if name != elsewhere})
-    choices = _comparable(_choose(columns, roles), [*given, *crowd])
+    choices = _comparable(_choose(columns, roles, _beside(tables)), [*given, *crowd])
     means = {f"{one.column.name}_{name}" for one in choices if one.role == Role.QUASI for name in STATISTICS}
     averages = [one.column.name for one in choices if one.column.name in means - set(roles)]
     choices = [one for one in choices if one.column.name not in averages]
@@ -247,12 +248,29 @@ class _Choice:
     """A phrase; empty if the user said so."""
 
 
-def _choose(columns: Sequence[PublishedColumn], given_roles: Mapping[str, Role]) -> list[_Choice]:
-    """A role for each column: as given, else by name and values."""
+def _beside(tables: Sequence[_Tables]) -> dict[str, tuple[Role, str]]:
+    """What side tables of randomized values tell of columns, and how it is said."""
+    named = {name for one in tables for name in one.tables.frames.get(SIDE, pl.DataFrame()).columns}
+    values = [name.removeprefix(TRUE) for name in sorted(named) if name.startswith(TRUE)]
+    if not values:
+        return {}
+    said = (Role.SENSITIVE, "the side table says how its values were randomized")
+    return {CLASS: (Role.DROP, "it numbers the classes of the side table"), **dict.fromkeys(values, said)}
+
+
+def _choose(
+    columns: Sequence[PublishedColumn], given_roles: Mapping[str, Role], beside: Mapping[str, tuple[Role, str]]
+) -> list[_Choice]:
+    """A role for each column: as given, else as side tables tell, else by name and values."""
     taken = set(given_roles.values())
     made: dict[str, _Choice] = {}
     for column in columns:
-        choice = _Choice(column, given_roles[column.name]) if column.name in given_roles else _set_aside(column, taken)
+        if column.name in given_roles:
+            choice: _Choice | None = _Choice(column, given_roles[column.name])
+        elif column.name in beside and beside[column.name][0] not in given_roles.values():
+            choice = _Choice(column, *beside[column.name])
+        else:
+            choice = _set_aside(column, taken)
         if choice is not None:
             made[column.name] = choice
             taken.add(choice.role)
