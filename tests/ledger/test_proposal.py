@@ -134,7 +134,7 @@ def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Pa
     with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
         for month in months[:2]:
             publish(month, ledger)
-        with pytest.raises(RefusedError, match=r"`suppress` in the policy, 0 now"):
+        with pytest.raises(RefusedError, match=r"Suppress up to 3% of the records instead of 0%"):
             publish(months[2], ledger)
         assert ledger.amend(replace(plan, policy={**risky, "suppress": 0.02}))
         release = publish(months[2], ledger)

@@ -127,7 +127,7 @@ steps = st.lists(
 )
 
 
-def walk(steps: Steps, limit: int | None = None, *, balanced: bool = False) -> History:
+def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True, balanced: bool = False) -> History:
     """A history of random steps; contracted before each if there is a limit."""
     history = History()
     alive: dict[int, int] = {}
@@ -135,7 +135,7 @@ def walk(steps: Steps, limit: int | None = None, *, balanced: bool = False) -> H
         left = {since: min(number, leaving[since]) for since, number in alive.items()}
         left = {since: number for since, number in left.items() if number}
         alive = {since: number - left.get(since, 0) for since, number in alive.items()} | {release: came}
-        history = history if limit is None else history.contract(limit, balanced=balanced)
+        history = history if limit is None else history.contract(limit, thorough=thorough, balanced=balanced)
         history = history.step(release, left, came)
     return history
 
@@ -155,14 +155,16 @@ def test_the_cut_between_the_last_release_and_the_end(given_steps: Steps) -> Non
     assert [history.cut(last, limit) for limit in (1, 3, 99)] == [min(best, limit) for limit in (1, 3, 99)]
 
 
-@given(steps, st.integers(1, 7))
+@given(steps, st.integers(1, 7), st.booleans())
 @examples(150)
-def test_contracting_on_the_way_changes_no_cut_and_no_attack_below_the_limit(given_steps: Steps, limit: int) -> None:
-    full, small, last = walk(given_steps), walk(given_steps, limit), len(given_steps)
+def test_contracting_on_the_way_changes_no_cut_and_no_attack_below_the_limit(
+    given_steps: Steps, limit: int, thorough: bool
+) -> None:
+    full, small, last = walk(given_steps), walk(given_steps, limit, thorough=thorough), len(given_steps)
     assert small.cut(last, limit) == full.cut(last, limit)
     assert small.attack(last, limit) == full.attack(last, limit)
     assert len(small.edges) <= len(full.edges)
-    smaller = walk(given_steps, limit, balanced=True)
+    smaller = walk(given_steps, limit, thorough=thorough, balanced=True)
     assert smaller.attack(last, limit) == full.attack(last, limit)
     assert smaller.cut(last, limit) >= full.cut(last, limit)
 

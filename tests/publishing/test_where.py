@@ -30,7 +30,7 @@ def documented() -> dict[str, dict[str, bool]]:
     engines = [name.removeprefix("in ") for name in table[0][-3:]]
     said = {}
     for first, *cells in table[2:]:
-        for method in re.findall(r"`(\w+)`", first):
+        for method in re.findall(r"`(\w[\w-]*)`", first):
             said[method] = {engine: not cell.startswith("refused") for engine, cell in zip(engines, cells, strict=True)}
     return said
 
@@ -40,7 +40,7 @@ def test_attacks_run_where_the_page_says() -> None:
     said: dict[str, bool] = {}
     for line in section.splitlines()[2:]:
         first, _, engines = line.strip("| ").split(" | ")
-        said |= dict.fromkeys(re.findall(r"`(\w+)`", first), engines != "not run")
+        said |= dict.fromkeys(re.findall(r"`(\w[\w-]*)`", first), engines != "not run")
     counted = attacks.Accepts.COUNTED_ROWS | attacks.Accepts.COUNTED_PEOPLE
     assert said == {name: bool(counted & one.accepts) for name, one in attacks.registered().items()}
 

@@ -65,7 +65,7 @@ def test_no_policy_is_proposed_that_would_be_refused(reissue: Reissue, tmp_path:
     made = reissue("init", "visits.csv", "--out", "visits.toml", "--answer", "removed=no", "--answer", "changes=yes")
     assert made.code == 0, made.err
     assert "[policy]" not in (tmp_path / "visits.toml").read_text()
-    assert "No policy was proposed" in " ".join(made.out.split())
+    assert "no policy was proposed" in " ".join(made.out.split())
 
 
 @pytest.mark.usefixtures("visits")

@@ -102,7 +102,7 @@ def audit(page: Page, files: Path, look: Callable[[Page], None] = lambda _: None
     if not page.get_by_label("composition").is_visible():
         page.get_by_text("Run some attacks only").click()
     page.get_by_label("composition").check()
-    page.get_by_label("joint").check()
+    page.get_by_label("joint", exact=True).check()
     page.get_by_role("button", name="Attack them").click()
     page.wait_for_url("**/audit/of/**", timeout=60_000)
     look(page)

@@ -64,7 +64,7 @@ SENSITIVE = _words(
     "salary income wage earnings wealth debt credit religion political party orientation crime offense conviction "
     "grade diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung therapie behandlung medikament "
     "medikation gehalt einkommen lohn verdienst brutto netto vermogen schulden konfession partei straftat urteil "
-    "befund befunde diagnostic maladie salaire revenu diagnostico enfermedad salario sueldo ingreso"
+    "diagnostic maladie salaire revenu diagnostico enfermedad salario sueldo ingreso"
 )
 PROVIDER = _words(
     "hospital clinic provider practice site center centre institution institute branch bank school krankenhaus klinik "

@@ -160,10 +160,19 @@ class History:
             return _opposite(merged.edges, new, end, limit)
         return _cheapest(merged.edges, new, end, limit)
 
-    def contract(self, limit: int, *, balanced: bool = False) -> "History":
-        """The same history with one node for all that no cut (if `balanced`, no attack) below the limit tells apart."""
-        lasting = {ends: number for ends, number in self.edges.items() if END not in ends}
-        merged = _relabel(self.edges, _inseparable(lasting, limit, balanced=balanced))
+    def contract(self, limit: int, *, thorough: bool = True, balanced: bool = False) -> "History":
+        """The same history with one node for all that no cut or attack below the limit tells apart.
+
+        Nodes with a heavy edge between them are joined; if `thorough`, also those that many light edges connect. If
+        `balanced`, only attacks count, not cuts: then half the weight is heavy enough.
+        """
+        merged = _Merged(self.edges, {})
+        while classes := (_uncrossed if balanced else _heavy)(_lasting(merged.edges), limit):
+            merged = merged.then(classes)
+        while thorough and (classes := _connected(_lasting(merged.edges), limit, balanced=balanced)):
+            merged = merged.then(classes)
+        if not thorough and not merged.labels:
+            return self
         # A release's node matters only while somebody who arrived there may still leave.
         alive = {arrived for arrived, gone in merged.edges if gone == END} - {OLD}
         nodes = {release: merged.label(node) for release, node in self.nodes.items()}
@@ -180,6 +189,11 @@ class _Merged:
     def label(self, node: int) -> int:
         return self.labels.get(node, node)
 
+    def then(self, classes: Iterable[Iterable[int]]) -> "_Merged":
+        further = _relabel(self.edges, classes)
+        labels = {node: further.label(label) for node, label in self.labels.items()}
+        return _Merged(further.edges, {**further.labels, **labels})
+
 
 def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
     """One node for each class, its smallest; edges inside a class are gone. The end node keeps its name."""
@@ -190,6 +204,11 @@ def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
         if a != b:
             merged[a, b] += number
     return _Merged(merged, labels)
+
+
+def _lasting(edges: Edges) -> Edges:
+    """The edges that never change any more."""
+    return {ends: number for ends, number in edges.items() if END not in ends}
 
 
 def _between(edges: Edges) -> dict[tuple[int, int], int]:
@@ -241,8 +260,8 @@ def _uncrossed(edges: Edges, limit: int) -> list[set[int]]:
     return _heavy({ends: 1 for ends, number in edges.items() if number > (limit - 1) // 2}, 1)
 
 
-def _inseparable(edges: Edges, limit: int, *, balanced: bool = True) -> list[set[int]]:
-    """Classes of nodes that no cut below the limit tells apart; if `balanced`, no attack, as `tied_nodes` can tell."""
+def _inseparable(edges: Edges, limit: int) -> list[set[int]]:
+    """The same, as far as `tied_nodes` can tell: all that edges of the whole graph together tie to each other."""
     names = sorted(_nodes(edges))
     if not names:
         return []
@@ -250,7 +269,7 @@ def _inseparable(edges: Edges, limit: int, *, balanced: bool = True) -> list[set
     between = np.zeros((len(names), len(names)), np.int64)
     for (arrived, gone), number in edges.items():
         between[place[arrived], place[gone]] = number
-    classes = tied_nodes(between, limit) if balanced else _joined_by_many(between + between.T, limit)
+    classes = tied_nodes(between, limit)
     return [{names[node] for node in np.flatnonzero(classes == one)} for one in range(int(classes.max(initial=-1)) + 1)]
 
 
@@ -270,6 +289,35 @@ def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
     for ends, number in edges.items():
         parts[of_node[ends[0]]][ends] = number
     return parts
+
+
+def _connected(edges: Edges, limit: int, *, balanced: bool) -> list[set[int]]:
+    """Classes of nodes that no cut (if `balanced`, no attack) below the limit tells apart, though not all there may be.
+
+    Paths from one node to another that have at most one node between share no edge. Each costs a cut 1 or more, and an
+    attack too. If they all lead the way of time, they count for or against together, and as much must cancel them.
+    """
+    names = sorted(_nodes(edges))
+    place = {node: number for number, node in enumerate(names)}
+    ahead = np.zeros((len(names), len(names)), np.int64)
+    for (arrived, gone), number in edges.items():
+        ahead[place[arrived], place[gone]] = number
+    firm = _paths(ahead + ahead.T) >= limit
+    if balanced:
+        firm |= 2 * _paths(ahead) >= limit
+    pairs = {(names[a], names[b]): 1 for a, b in np.argwhere(firm).tolist() if a != b}
+    # The first two nodes are where a class may begin: from there on, short paths over it are enough.
+    if not pairs and len(names) > 1 and (ahead + ahead.T)[:2].sum(axis=1).min() >= limit:
+        pairs = {(names[0], names[1]): 1} if _flow(_between(edges), names[0], names[1]) >= limit else {}
+    return _heavy(pairs, 1)
+
+
+def _paths(weight: Ints) -> Ints:
+    """From any node to any other: how many paths there are with at most one node between, none sharing an edge."""
+    paths = weight.copy()
+    for before, after in zip(weight.T, weight, strict=True):
+        paths += np.minimum.outer(before, after)
+    return paths
 
 
 def _opposite(edges: Edges, new: int, end: int, limit: int) -> int | None:

@@ -1,6 +1,5 @@
 """What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -10,6 +9,7 @@ from typing import Any
 from reissue._notebook import notebook
 from reissue.errors import NotMetError
 from reissue.publishing.plan.settings import Limits, Setting
+from reissue.publishing.plan.wording import adversary_of, cost_sentences, people_of, why_failed
 from reissue.schema import Schema, Section
 from reissue.words import percent, plural
 
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 
-_REASONS = 3
-"""So many reasons are told in a sentence; the table has all."""
 HELP = (
     "What may help: allow more suppressed records or counterfeits, generalize or drop a quasi-identifier, or publish "
     "less often."
@@ -299,7 +297,7 @@ class Plan:
         """Where the setting that came nearest ends."""
         came = f"{nearest.setting.words} came nearest: {nearest.published} of {self.waves} waves could be published"
         if nearest.verdict == RehearsalEnd.EXPOSED:
-            people = _people(nearest.exposed)
+            people = people_of(nearest.exposed)
             end = f"release {len(nearest.steps)} would have exposed {people}" if nearest.exposed else nearest.reason
             return f"{came}; {end.rstrip('.')}."
         return f"{came}. {nearest.reason}".rstrip(". ") + "."
@@ -397,7 +395,9 @@ class Plan:
         failed = self.not_tried if self.tested else ()
         if not failed:
             return []
-        return [f"{plural(len(failed), 'setting')} could not be tried, so nothing is known of them. {_why(failed)}"]
+        return [
+            f"{plural(len(failed), 'setting')} could not be tried, so nothing is known of them. {why_failed(failed)}"
+        ]
 
     def _margin(self) -> list[str]:
         """Why some settings count as exposed although nobody is above the limit."""
@@ -422,9 +422,9 @@ class Plan:
             f"Recommended: {best.setting.words}.",
             f"{self.waves} of {self.waves} {waves} could be published.",
             f"The highest probability of anyone's value is {risk}; the limit is {limit}.",
-            _adversary(best, self.limits),
+            adversary_of(best, self.limits),
             *filter(None, [self._groups(best), "" if best.setting.randomized else self.learnt]),
-            *_cost(best),
+            *cost_sentences(best),
             *filter(None, ["" if best.setting.randomized else self.lasting]),
             *self._other(best),
             *([] if self.guess and not self.further else [self._further(best)]),
@@ -442,7 +442,7 @@ class Plan:
         if not known.people:
             return f"{who} links nobody to a value beyond the limit either (at worst {percent(known.risk)})."
         return (
-            f"{who} links {_people(known.people)} to a value beyond the limit (at worst {percent(known.risk)}). The "
+            f"{who} links {people_of(known.people)} to a value beyond the limit (at worst {percent(known.risk)}). The "
             "limit does not cover that: where somebody may know groups, plan with `--knowledge groups`."
         )
 
@@ -472,7 +472,7 @@ class Plan:
         exposed = [one for one in cheaper if one.verdict == RehearsalEnd.EXPOSED]
         if exposed:
             nearest = max(exposed, key=lambda one: (one.published, -one.exposed))
-            people = _people(nearest.exposed)
+            people = people_of(nearest.exposed)
             said.append(f"{nearest.setting.words} would have exposed {people} at release {len(nearest.steps)}")
         return [f"Cheaper settings do not suffice: {'; '.join(said)}."] if said else []
 
@@ -530,66 +530,14 @@ class Plan:
             return self._untested()
         said, nearest = "No setting that was tried stays below the limit at the cost that is allowed.", self.nearest
         failed = [one for one in self.outcomes if one.verdict == RehearsalEnd.IMPOSSIBLE]
-        return [said, self._short(nearest) if nearest is not None else _why(failed), *self._other(None), HELP]
+        return [said, self._short(nearest) if nearest is not None else why_failed(failed), *self._other(None), HELP]
 
     def _untested(self) -> list[str]:
         """That there is no verdict on anything, and why."""
         if not self.not_tried:
             return ["No setting was tried to the end, so it is not known whether one is safe."]
         none = "No setting could be tried, so it is not known whether one is safe. This is no verdict on your tables."
-        return [none, _why(self.not_tried)]
-
-
-def _why(failed: Sequence[Outcome]) -> str:
-    """The reasons of settings that could not be tried, the most frequent first."""
-    reasons = Counter(f"{one.reason.rstrip('.')}." for one in failed).most_common()
-    more = [f"There are {len(reasons) - _REASONS} further reasons."] if reasons[_REASONS:] else []
-    return " ".join(["Why:", *(reason for reason, _ in reasons[:_REASONS]), *more])
-
-
-def _adversary(one: Outcome, limits: Limits) -> str:
-    """Against whom the limit is kept."""
-    knows = one.steps[-1].knowledge if one.steps else ""
-    if knows == "rows":
-        leaves = "how soon people with each value leave, " if "departures" in one.setting.drawing else ""
-        return (
-            f"The adversary is taken to link every record to its person, and to know {leaves}how common values "
-            "are, and how they change. Knowing other people's values does not help."
-        )
-    has = "know everyone's group" if knows == "groups" else "have a register of who is in each release"
-    learns = ", and to learn which people tend to have which value" if limits.prior == "learned" else ""
-    return f"The adversary is taken to {has}{learns}, and solves all releases for everyone at once."
-
-
-def _cost(one: Outcome) -> list[str]:
-    rows = max(one.rows, 1)
-    added, left = _of(one.counterfeits, "counterfeit", rows), _of(one.left_out, "suppressed record", rows)
-    if one.setting.randomized:
-        return [
-            (
-                f"{one.true or 0:.0%} of published values are true. Estimates with the side table correct for that: "
-                f"half of random count queries are off by {one.query_error or 0:.1%} or less."
-            ),
-            (
-                f"The surest guess about a person is right in {percent(one.average or 0.0)} of cases on average. Over "
-                f"all releases {added} and {left}."
-            ),
-        ]
-    return [
-        (
-            f"It costs {one.loss or 0:.1%} information loss. Half of random count queries are off by "
-            f"{one.query_error or 0:.1%} or less, shares of sensitive values by {one.margin_error or 0:.1%} at worst."
-        ),
-        f"Over all releases {added} and {left}.",
-    ]
-
-
-def _of(count: int, noun: str, rows: int) -> str:
-    return f"{plural(count, noun)} ({count / rows:.1%} of the records)" if count else f"no {noun}s"
-
-
-def _people(number: int) -> str:
-    return "1 person" if number == 1 else f"{number:,} people"
+        return [none, why_failed(self.not_tried)]
 
 
 def ordered(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
