@@ -2,13 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from reissue.publishing.plan.rehearsed import Outcome
 from reissue.publishing.plan.settings import Limits
 from reissue.words import percent, plural
-
-if TYPE_CHECKING:
-    from reissue.publishing.plan.outcome import Outcome
 
 __all__ = ["adversary_of", "cost_sentences", "people_of", "why_failed"]
 
@@ -16,14 +13,14 @@ _REASONS = 3
 """So many reasons are told in a sentence; the table has all."""
 
 
-def why_failed(failed: "Sequence[Outcome]") -> str:
+def why_failed(failed: Sequence[Outcome]) -> str:
     """The reasons of settings that could not be tried, the most frequent first."""
     reasons = Counter(f"{one.reason.rstrip('.')}." for one in failed).most_common()
     more = [f"There are {len(reasons) - _REASONS} further reasons."] if reasons[_REASONS:] else []
     return " ".join(["Why:", *(reason for reason, _ in reasons[:_REASONS]), *more])
 
 
-def adversary_of(one: "Outcome", limits: Limits) -> str:
+def adversary_of(one: Outcome, limits: Limits) -> str:
     """Against whom the limit is kept."""
     knows = one.steps[-1].knowledge if one.steps else ""
     if knows == "rows":
@@ -37,7 +34,7 @@ def adversary_of(one: "Outcome", limits: Limits) -> str:
     return f"The adversary is taken to {has}{learns}, and solves all releases for everyone at once."
 
 
-def cost_sentences(one: "Outcome") -> list[str]:
+def cost_sentences(one: Outcome) -> list[str]:
     """Loss or truth, errors, and records added or suppressed."""
     rows = max(one.rows, 1)
     added, left = _of(one.counterfeits, "counterfeit", rows), _of(one.left_out, "suppressed record", rows)
