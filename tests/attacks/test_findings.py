@@ -10,8 +10,9 @@ import pytest
 from reissue.attacks import CannotRunError, Knowledge, Series, find, registered, registry
 from reissue.attacks import attack as register
 from reissue.attacks.findings import Finding, Findings, Status, Verdict, not_run
+from reissue.attacks.run import as_published
 from reissue.errors import InputError, RiskError, Why
-from reissue.outcome.findings import gravity, growth_of, line_of, tried
+from reissue.outcome.findings import gravity, growth_of, line_of, tried, withstood
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 
@@ -192,3 +193,11 @@ def test_attacks_that_judge_a_release_by_itself_say_so() -> None:
 def test_attacks_are_listed_by_name_whatever_was_imported_first() -> None:
     find("updates")
     assert list(registered()) == sorted(registered())
+
+
+def test_what_takes_randomized_values_for_true_is_not_said_to_be_withstood() -> None:
+    other = Finding("joint", Status.WITHSTOOD, "Nobody.", (1,))
+    drawn = as_published(other, Schema.of_columns(quasi=["age"], sensitive=["disease"]))
+    judged = Finding("posterior", Status.WITHSTOOD, "Nobody.", (1,))
+    assert withstood(Findings((judged, drawn))) == " It withstands posterior."
+    assert "No attack was run" in withstood(Findings((drawn,)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from reissue.attacks import look_up
 from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status, Verdict
+from reissue.attacks.run import is_of_published
 from reissue.attacks.stories import Bars, IntervalCounts, Picture
 from reissue.errors import Why
 from reissue.language import counted, localized, text
@@ -405,11 +406,13 @@ def not_tried(findings: Findings) -> str:
 
 def withstood(findings: Findings) -> str:
     """Return what a publication withstood, with which releases, and what was not run."""
-    if not findings.of(Status.WITHSTOOD):
+    told = sorted((one for one in findings.of(Status.WITHSTOOD) if not is_of_published(one)), key=gravity)
+    names = [f"{one.attack}{_knowing(one)}" for one in told]
+    if not names:
         return f" {text('No attack was run on it.')}{not_tried(findings)}"
     several = any(len(one.releases) > 1 and one.reason is None for one in findings)
     said = "It withstands {attacks}, together with earlier releases." if several else "It withstands {attacks}."
-    return f" {text(said, attacks=tried(findings))}{not_tried(findings)}"
+    return f" {text(said, attacks=listed(names))}{not_tried(findings)}"
 
 
 def _waiting(findings: Findings) -> str:
